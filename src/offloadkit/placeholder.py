@@ -1,0 +1,139 @@
+"""The text left behind where a result stood: written and read here, and nowhere else.
+
+A cleared result leaves one line::
+
+    [Old tool result content cleared] 5,214 tokens, 480 lines of search_code. read_offloaded(ref="…") returns it.
+
+An offloaded one leaves a header line of the same shape and, below it, a preview::
+
+    [Tool result offloaded] 5,214 tokens, 480 lines of search_code. Below: first 12 and last 8 lines.
+    read_offloaded(ref="…") returns all of it; add offset=13 to read on.
+
+(in one line). Both hold no clock and no random part: the same facts give the same bytes. `parse` reads the
+facts back, so that a history which was reduced before leads to the same bytes as the untouched one. Text of
+this shape is ours only if the archive knows the reference; that is for the caller to check.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["OFFLOADED_WORDS", "Found", "Placeholder", "parse", "render_cleared", "render_offloaded", "shown_tool"]
+
+OFFLOADED_WORDS: Final = "[Tool result offloaded]"
+MAX_TOOL_CHARACTERS: Final = 64
+
+_FACTS = (
+    r"(?P<tokens>[0-9][0-9,]*) tokens?, (?P<lines>[0-9][0-9,]*) lines?"
+    r"(?: of (?P<tool>[A-Za-z0-9_.:/@-]{1,64}))?(?P<failed>, failed)?(?:, with (?P<media>[0-9]+) attachments?)?"
+)
+_CALL = r"[A-Za-z_][A-Za-z0-9_.-]*\(ref=\"(?P<ref>[a-z2-7]{16})\"\)"
+_CLEARED = re.compile(
+    rf"[^\n]+ {_FACTS}\. {_CALL} returns it(?:; (?P<again>[A-Za-z_][^\n]*\)) shows it again)?\."
+)
+_OFFLOADED = re.compile(
+    rf"{re.escape(OFFLOADED_WORDS)} {_FACTS}\. Below: [^\n]+\. {_CALL} returns all of it"
+    r"(?:; add (?P<next>[^\n]+) to read on)?\.\n(?P<preview>.*)",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """What is said of a result that left.
+
+    Attributes:
+        ref: Its reference: 16 characters of lower-case base32.
+        tokens: Tokens that it held, by the policy's counter.
+        lines: Lines of its text.
+        tool: The tool's name as `shown_tool` writes it, or None.
+        failed: True when the result was marked as failed.
+        media: How many parts of it were no text.
+        again: For a page that the read tool had shown: the call that shows it again, else "".
+    """
+
+    ref: str
+    tokens: int
+    lines: int
+    tool: str | None = None
+    failed: bool = False
+    media: int = 0
+    again: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A placeholder read off a text.
+
+    Attributes:
+        placeholder: Its facts.
+        offloaded: True when a preview follows, False for the one line of a cleared result.
+    """
+
+    placeholder: Placeholder
+    offloaded: bool
+
+
+def shown_tool(tool: str | None) -> str | None:
+    """Return a tool's name as it may stand in a sentence: what comes from outside cannot forge our words."""
+    if not tool:
+        return None
+    return re.sub(r"[^A-Za-z0-9_.:/@-]", "_", tool[:MAX_TOOL_CHARACTERS])
+
+
+def render_cleared(placeholder: Placeholder, *, words: str, read_tool: str) -> str:
+    """Return the one line that a cleared result leaves."""
+    again = f"; {placeholder.again} shows it again" if placeholder.again else ""
+    call = f'{read_tool}(ref="{placeholder.ref}")'
+    return f"{words} {_facts(placeholder)}. {call} returns it{again}."
+
+
+def render_offloaded(placeholder: Placeholder, *, shown: str, next_call: str, preview: str, read_tool: str) -> str:
+    """Return the header line and the preview that an offloaded result leaves.
+
+    Args:
+        placeholder: The facts.
+        shown: What of the result the preview shows, as a short phrase.
+        next_call: The most useful further arguments of the next read, or "".
+        preview: The preview.
+        read_tool: The name of the read tool.
+    """
+    call = f'{read_tool}(ref="{placeholder.ref}")'
+    hint = f"; add {next_call} to read on" if next_call else ""
+    head = f"{OFFLOADED_WORDS} {_facts(placeholder)}. Below: {shown}. {call} returns all of it{hint}."
+    return f"{head}\n{preview}"
+
+
+def parse(text: str) -> Found | None:
+    """Read a placeholder off a text that is nothing else; None when it is not of the exact shape."""
+    if text.startswith(OFFLOADED_WORDS):
+        found = _OFFLOADED.fullmatch(text)
+        return Found(_placeholder(found), offloaded=True) if found else None
+    found = _CLEARED.fullmatch(text) if len(text) < 2000 else None
+    return Found(_placeholder(found), offloaded=False) if found else None
+
+
+def _facts(placeholder: Placeholder) -> str:
+    of_tool = f" of {placeholder.tool}" if placeholder.tool else ""
+    failed = ", failed" if placeholder.failed else ""
+    media = f", with {_count(placeholder.media, 'attachment')}" if placeholder.media else ""
+    return f"{_count(placeholder.tokens, 'token')}, {_count(placeholder.lines, 'line')}{of_tool}{failed}{media}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _placeholder(found: re.Match[str]) -> Placeholder:
+    fields = found.groupdict()
+    return Placeholder(
+        ref=found["ref"],
+        tokens=int(found["tokens"].replace(",", "")),
+        lines=int(found["lines"].replace(",", "")),
+        tool=found["tool"],
+        failed=found["failed"] is not None,
+        media=int(found["media"] or 0),
+        again=fields.get("again") or "",
+    )
