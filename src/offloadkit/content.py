@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from offloadkit.errors import Corrupt
 from offloadkit.results import Content
 
-__all__ = ["EncodedContent", "decode", "encode", "readable_text"]
+__all__ = ["EncodedContent", "content_of", "decode", "encode", "readable_text"]
 
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
@@ -40,6 +40,26 @@ class EncodedContent:
     body: bytes
     structure: bytes = b""
 
+    @property
+    def lines(self) -> int:
+        """How many lines the text has; a line ends at a line feed, nowhere else."""
+        return self.text.count("\n") + (self.text != "" and not self.text.endswith("\n"))
+
+
+def content_of(value: Any, split: Callable[[Any], Content]) -> Content:
+    """Take apart what a tool returned; ``split`` is the message format's.
+
+    A value that JSON cannot hold (a model, a date, a set) becomes some readable text of it.
+    """
+    if isinstance(value, bytes | bytearray):
+        text = encode(Content(bytes(value)))
+        return Content(bytes(value), (((), text.text),)) if text else Content(bytes(value))
+    content = split(value)
+    if isinstance(value, str | list) or encode(content) is not None:
+        return content
+    text = readable_text(value)
+    return Content(text, (((), text),))
+
 
 def encode(content: Content) -> EncodedContent | None:
     """Return a content as bytes; None when `decode` would not give an equal value back.
@@ -55,7 +75,7 @@ def encode(content: Content) -> EncodedContent | None:
     encoded = _encode_blocks(content) if content.texts else _encode_json(value)
     try:
         equal = encoded is not None and decode(encoded.type, encoded.body, encoded.structure) == value
-    except RecursionError:
+    except (RecursionError, AttributeError):
         return None
     return encoded if equal else None
 

@@ -373,7 +373,7 @@ class _Replay:
             self._cleared_tokens += self._tokens(one.size)
             return
         self._uncleared_tokens += self._tokens(one.size)
-        if self._policy.may_clear(one.result.tool):
+        if one.result.state != "fixed" and self._policy.may_clear(one.result.tool):
             self._kept.append(one)
 
     def _find_candidates(self) -> None:

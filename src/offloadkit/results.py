@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 class Place(NamedTuple):
@@ -119,7 +119,8 @@ class ToolResult:
         tool: The tool's name, or None.
         size: Its size in the counter's units (see `offloadkit.tokens.TokenCounter`), media included.
         state: "whole" as the tool returned it, or as an earlier pass left it: "offloaded" (a preview
-            stands there) or "cleared" (a placeholder).
+            stands there) or "cleared" (a placeholder). "fixed": it looks like a preview, but the store
+            could not be asked; it counts and is left alone.
         is_error: True when the result is marked as failed.
         media: How many of its parts are no text.
     """
@@ -128,7 +129,7 @@ class ToolResult:
     turn: int
     tool: str | None
     size: int
-    state: str = "whole"
+    state: Literal["whole", "offloaded", "cleared", "fixed"] = "whole"
     is_error: bool = False
     media: int = 0
 

@@ -1,0 +1,64 @@
+"""A circuit breaker: a store that failed is not asked again for a while."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+__all__ = ["CircuitBreaker"]
+
+
+class CircuitBreaker:
+    """Counts failures in a row and says when to ask again. Safe to use from many threads.
+
+    After a failure the store is left alone for ``pause`` seconds, after each further one for twice as long,
+    up to ``longest_pause``. The first call after a pause is let through alone; its outcome decides.
+    """
+
+    def __init__(
+        self,
+        *,
+        pause: float = 1.0,
+        longest_pause: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make a closed breaker; ``clock`` returns seconds that never go back."""
+        self._pause = pause
+        self._longest_pause = longest_pause
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._open_until = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """True while the store is to be left alone."""
+        with self._lock:
+            return self._failures > 0 and self._clock() < self._open_until
+
+    def allow(self) -> bool:
+        """Say whether to ask the store now. After a pause only one caller is let through at a time."""
+        with self._lock:
+            if self._failures == 0:
+                return True
+            now = self._clock()
+            if now < self._open_until:
+                return False
+            self._open_until = now + self._pause
+            return True
+
+    def failed(self) -> float:
+        """Note a failure and return for how many seconds the store is left alone."""
+        with self._lock:
+            self._failures += 1
+            pause = min(self._pause * 2 ** (self._failures - 1), self._longest_pause)
+            self._open_until = self._clock() + pause
+            return pause
+
+    def succeeded(self) -> bool:
+        """Note a success and return True if failures came before it."""
+        with self._lock:
+            recovered = self._failures > 0
+            self._failures = 0
+            return recovered

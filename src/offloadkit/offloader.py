@@ -1,0 +1,394 @@
+"""`Offloader`: ties policy, format and archive together for one session."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from offloadkit.archive import Archive
+from offloadkit.backend import Backend
+from offloadkit.breaker import CircuitBreaker
+from offloadkit.content import content_of
+from offloadkit.errors import ConfigError
+from offloadkit.events import Cleared, Event, Offloaded
+from offloadkit.formats import Format, detect, format_named
+from offloadkit.guard import GuardedArchive
+from offloadkit.history import History, Standing, arguments_text, content_units, read_history
+from offloadkit.placeholder import Placeholder
+from offloadkit.policy import Decision, Plan, Policy, replay
+from offloadkit.read_tool import ReadTool
+from offloadkit.reader import Reader
+from offloadkit.reading import ReadRequest
+from offloadkit.registry import open_backend
+from offloadkit.replacement import Replacement, Replacements
+from offloadkit.restoring import restore
+from offloadkit.results import Place, ResultView, ToolResult
+from offloadkit.statistics import Statistics
+from offloadkit.tokens import token_counter
+from offloadkit.tool_inputs import emptied, emptied_reference, encode_arguments
+from offloadkit.usage import Comparison, compare
+
+__all__ = ["Offloader"]
+
+READ_TOOL_NAME = "read_offloaded"
+_log = logging.getLogger("offloadkit")
+_T = TypeVar("_T")
+
+
+class Offloader:
+    """Keeps large and old tool results of one session out of the context, and within reach.
+
+    Safe to use from many threads. `aoffload`, `areduce`, `aread` and `arestore` do the same in a worker thread.
+
+    Attributes:
+        policy: What is offloaded and cleared.
+        session: Whose conversation this is.
+        namespace: Whose session.
+        read_tool: The agent's tool, with its definition for each API; ``read_tool.call(arguments)`` answers.
+        statistics: Counts of what happened.
+    """
+
+    def __init__(
+        self,
+        backend: str | Backend | None,
+        *,
+        session: str | None = None,
+        namespace: str = "default",
+        policy: Policy | None = None,
+        ttl: float | None = None,
+        read_tool_name: str = READ_TOOL_NAME,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Make an offloader. Nothing is opened or written before the first result leaves.
+
+        Args:
+            backend: A config URL, a `Backend` (which stays yours to close), or None for clear-only mode: old
+                results become the bare placeholder, nothing is stored, nothing is offloaded.
+            session: Whose conversation this is, such as a thread or run id. References open in the same
+                session only, in any process. Without one a new random session is made.
+            namespace: The tenant or application that the session belongs to.
+            policy: What to offload and clear; by default ``Policy()``.
+            ttl: Seconds after which a stored result expires, or None for never.
+            read_tool_name: The name of the agent's read tool.
+            on_event: Receives what happens; see `offloadkit.events`.
+
+        Raises:
+            ConfigError: A URL, a policy or a name that cannot be meant.
+        """
+        if ttl is not None and ttl <= 0:
+            raise ConfigError(f"ttl takes seconds above 0 or None, not {ttl!r}")
+        self.policy = policy if policy is not None else Policy()
+        self.session = session if session is not None else uuid.uuid4().hex
+        self.namespace = namespace
+        self.statistics = Statistics()
+        self._counter = token_counter(self.policy.token_counter)
+        self._on_event = on_event
+        self._announced: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+        self._owned = open_backend(backend) if isinstance(backend, str) else None
+        self._guard = self._guarded(self._owned or backend, ttl)
+        self._reader = Reader(
+            self._guard, self.policy, self._counter, tool_name=read_tool_name, session=self.session, emit=self._emit
+        )
+        self.read_tool = ReadTool(read_tool_name, self._reader.answer)
+        if session is None and self._guard is not None and self._guard.archive.backend.caps.persistent:
+            _log.warning(
+                "no session was given: what is stored opens with session=%r only; pass your conversation's id",
+                self.session,
+            )
+
+    def offload(
+        self,
+        result: Any,
+        *,
+        tool: str | None = None,
+        call_id: str | None = None,
+        is_error: bool = False,
+        format: str = "openai-chat",  # noqa: A002  the name that users know it by
+    ) -> Any:
+        """Return what the model should see of a tool's result.
+
+        Args:
+            result: What the tool returned: text, a list of blocks, bytes, any value.
+            tool: The tool's name.
+            call_id: The call's id; it stands in events and nowhere else.
+            is_error: True when the tool failed.
+            format: The message format whose blocks a list holds.
+
+        Returns:
+            The same object when it stays: it is small, excluded, the read tool's own, or the store failed. Else
+            a text with a preview and the reference, or a list of blocks when parts that are no text stay.
+
+        Raises:
+            FormatError: No format has this name.
+        """
+        if self._guard is None or tool == self.read_tool.name:
+            return result
+        message_format = format_named(format)
+        content = content_of(result, message_format.split)
+        size = content_units(content, self._counter)
+        limit = self.policy.offload_limit(tool)
+        if limit is None or self._counter.tokens(size) <= limit:
+            return result
+        about = ToolResult(Place(0), 0, tool, size, is_error=is_error, media=len(content.media))
+        standing = Standing(ResultView(Place(0), call_id, tool, content, is_error), about, None, None)
+        made = self._replacements({Place(0): standing}, message_format).for_offloading(Place(0))
+        if made is None or made.size >= size or not self._store(made):
+            return result
+        self._announce("offload", standing, made.placeholder, size, made.size)
+        return made.content
+
+    def reduce(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:  # noqa: A002
+        """Return the messages with large and old results replaced; nothing else changes.
+
+        The same messages, policy and session give the same bytes. Messages that stay are the same objects;
+        the input is not changed. A result whose write failed stays in place.
+
+        Args:
+            messages: The history, as it was or as `reduce` returned it before.
+            format: The message format; recognised when not given.
+
+        Raises:
+            FormatError: Messages of no known or of another format.
+        """
+        message_format, history = self._read(messages, format)
+        replacements = self._replacements(history.standings, message_format)
+        plan = self._replay(history, replacements)
+        stored = self._carry_out(plan, replacements)
+        for decision in plan.decisions:
+            if (made := stored.get(decision.result.place)) is not None:
+                self._announce_decision(decision, history.standings[decision.result.place], made)
+        contents = {place: made.content for place, made in stored.items()}
+        return message_format.replace(messages, contents, self._emptied_inputs(plan, history, stored))
+
+    def plan(self, messages: Sequence[Any], *, format: str | None = None) -> Plan:  # noqa: A002
+        """Return the decisions that `reduce` would make, with their reasons. Nothing is written.
+
+        Raises:
+            FormatError: Messages of no known or of another format.
+        """
+        message_format, history = self._read(messages, format)
+        return self._replay(history, self._replacements(history.standings, message_format))
+
+    def compare(self, messages: Sequence[Any], *, format: str | None = None) -> Comparison:  # noqa: A002
+        """Return what all model calls of this history send, without and with reduction. Nothing is written.
+
+        Raises:
+            FormatError: Messages of no known or of another format.
+        """
+        message_format, history = self._read(messages, format)
+        plan = self._replay(history, self._replacements(history.standings, message_format))
+        return compare(history.entries, plan, self._counter)
+
+    def read(
+        self,
+        ref: str | Sequence[str] = (),
+        *,
+        offset: int | None = None,
+        limit: int | None = None,
+        column: int | None = None,
+        search: str | None = None,
+        regex: str | None = None,
+        context: int | None = None,
+        query: str | None = None,
+    ) -> str:
+        """Return what the read tool answers; see `offloadkit.reading.ReadRequest`. Never raises for a reference.
+
+        Without a reference it lists what this session has stored.
+        """
+        refs = (ref,) if isinstance(ref, str) else tuple(ref)
+        return self._reader.answer(
+            ReadRequest(
+                refs=refs,
+                offset=offset,
+                limit=limit,
+                column=column,
+                search=search,
+                regex=regex,
+                context=context,
+                query=query,
+            )
+        )
+
+    def restore(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:  # noqa: A002
+        """Return the messages with every original back in its place.
+
+        A text that only looks like a placeholder, or whose reference no longer opens, stays; it is logged and
+        told as an event (`offloadkit.events.RestoreMissed`).
+
+        Raises:
+            FormatError: Messages of no known or of another format.
+            BackendError: The store failed, or what it holds fails its checksum.
+        """
+        message_format = self._format(messages, format)
+        if self._guard is None:
+            return message_format.replace(messages, {})
+        return restore(message_format, messages, self._guard.archive, self._emit)
+
+    async def aoffload(self, result: Any, **options: Any) -> Any:
+        """Do as `offload` does, in a worker thread."""
+        return await _in_thread(partial(self.offload, result, **options))
+
+    async def areduce(self, messages: Sequence[Any], **options: Any) -> list[Any]:
+        """Do as `reduce` does, in a worker thread."""
+        return await _in_thread(partial(self.reduce, messages, **options))
+
+    async def aread(self, ref: str | Sequence[str] = (), **options: Any) -> str:
+        """Do as `read` does, in a worker thread."""
+        return await _in_thread(partial(self.read, ref, **options))
+
+    async def arestore(self, messages: Sequence[Any], **options: Any) -> list[Any]:
+        """Do as `restore` does, in a worker thread."""
+        return await _in_thread(partial(self.restore, messages, **options))
+
+    def close(self) -> None:
+        """Close the backend, if a URL named it. Twice is fine."""
+        if self._owned is not None:
+            self._owned.close()
+
+    async def aclose(self) -> None:
+        """Do as `close` does, in a worker thread."""
+        await _in_thread(self.close)
+
+    def __enter__(self) -> Self:
+        """Return the offloader itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        """Return the offloader itself."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        await self.aclose()
+
+    def _guarded(self, backend: Backend | str | None, ttl: float | None) -> GuardedArchive | None:
+        if backend is None:
+            return None
+        if not isinstance(backend, Backend):
+            raise ConfigError(
+                f"backend takes a URL, an object with the methods of offloadkit.backend.Backend, or None, "
+                f"not {type(backend).__name__}"
+            )
+        archive = Archive(backend, session=self.session, namespace=self.namespace, ttl=ttl)
+        return GuardedArchive(archive, CircuitBreaker(), self._emit)
+
+    def _format(self, messages: Sequence[Any], name: str | None) -> Format:
+        return detect(messages) if name is None else format_named(name)
+
+    def _read(self, messages: Sequence[Any], name: str | None) -> tuple[Format, History]:
+        message_format = self._format(messages, name)
+        history = read_history(
+            message_format,
+            messages,
+            counter=self._counter,
+            placeholder=self.policy.placeholder,
+            verify=self._guard.opens if self._guard else lambda _: False,
+        )
+        return message_format, history
+
+    def _replacements(self, standings: Mapping[Place, Standing], message_format: Format) -> Replacements:
+        return Replacements(
+            standings,
+            policy=self.policy,
+            counter=self._counter,
+            message_format=message_format,
+            archive=self._guard.archive if self._guard else None,
+            read_tool=self.read_tool.name,
+        )
+
+    def _replay(self, history: History, replacements: Replacements) -> Plan:
+        return replay(self.policy, history.entries, replacements, self._counter, read_tool=self.read_tool.name)
+
+    def _carry_out(self, plan: Plan, replacements: Replacements) -> dict[Place, Replacement]:
+        """Store what the plan lets go, and return the replacements of what is stored."""
+        stored: dict[Place, Replacement] = {}
+        for place, decision in plan.final().items():
+            clearing = decision.action == "clear"
+            made = replacements.for_clearing(place) if clearing else replacements.for_offloading(place)
+            if made is not None and self._store(made):
+                stored[place] = made
+        return stored
+
+    def _store(self, made: Replacement) -> bool:
+        if made.encoded is None or made.placeholder is None:
+            return True
+        return self._guard is not None and self._guard.save(made.encoded, made.placeholder)
+
+    def _emptied_inputs(
+        self, plan: Plan, history: History, stored: Mapping[Place, Replacement]
+    ) -> dict[Place, Any]:
+        if not self.policy.clear_tool_inputs or self._guard is None:
+            return {}
+        changed: dict[Place, Any] = {}
+        for place, decision in plan.final().items():
+            call = history.standings[place].call
+            if decision.action == "clear" and place in stored and call is not None:
+                mark = self._emptied_input(call.arguments)
+                if mark is not None:
+                    changed[call.place] = mark
+        return changed
+
+    def _emptied_input(self, arguments: Any) -> Any:
+        """Store the arguments of a call and return what stands in their place; None when they stay."""
+        encoded = encode_arguments(arguments)
+        if self._guard is None or encoded is None or emptied_reference(arguments) is not None:
+            return None
+        ref = self._guard.archive.reference(encoded)
+        mark = emptied(arguments, ref)
+        units = self._counter.units
+        if units(arguments_text(mark)) >= units(encoded.text):
+            return None
+        about = Placeholder(ref, self._counter.tokens(units(encoded.text)), encoded.lines)
+        return mark if self._guard.save(encoded, about) else None
+
+    def _announce_decision(self, decision: Decision, standing: Standing, made: Replacement) -> None:
+        self._announce(
+            decision.action, standing, made.placeholder, decision.size_before, decision.size_after
+        )
+
+    def _announce(
+        self, action: str, standing: Standing, placeholder: Placeholder | None, before: int, after: int
+    ) -> None:
+        """Tell once that a result left."""
+        ref = placeholder.ref if placeholder else None
+        key = (action, ref or f"{standing.view.place}")
+        with self._lock:
+            if key in self._announced:
+                return
+            self._announced.add(key)
+        tokens, tokens_after = self._counter.tokens(before), self._counter.tokens(after)
+        about = {"tool": standing.result.tool, "call_id": standing.view.call_id}
+        if action == "offload" and ref is not None:
+            self._emit(
+                Offloaded(session=self.session, ref=ref, tokens=tokens, tokens_after=tokens_after, **about)
+            )
+        else:
+            self._emit(Cleared(session=self.session, ref=ref, tokens=tokens, tokens_after=tokens_after, **about))
+
+    def _emit(self, event: Event) -> None:
+        self.statistics.add(event)
+        _log.debug("%s", event)
+        if self._on_event is None:
+            return
+        try:
+            self._on_event(event)
+        except Exception:
+            _log.exception("the on_event callback raised for %s", type(event).__name__)
+
+
+async def _in_thread(call: Callable[[], _T]) -> _T:
+    from anyio import to_thread  # noqa: PLC0415  anyio is loaded by those who use it
+
+    return await to_thread.run_sync(call)
