@@ -19,17 +19,27 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
-from offloadkit.backend import Backend, Stat, SupportsSetExpiry
+from offloadkit.backend import Backend, Stat, SupportsSetExpiry, SupportsSweep
 from offloadkit.content import JSON, EncodedContent, decode
 from offloadkit.errors import AlreadyExists, Corrupt, NotFound
 from offloadkit.lines import LineIndex
 from offloadkit.reading import StoredText
 
-__all__ = ["Archive", "StoredMeta", "is_reference", "key_segment", "reference_for"]
+__all__ = [
+    "Archive",
+    "StoredMeta",
+    "delete_objects",
+    "is_reference",
+    "key_segment",
+    "objects",
+    "reference_for",
+    "sweep",
+]
 
 REFERENCE_CHARACTERS: Final = 16
 MAX_SEGMENT_CHARACTERS: Final = 64
@@ -224,7 +234,7 @@ class Archive:
 
     def entries(self) -> Iterator[tuple[str, StoredMeta]]:
         """Yield the reference and the metadata of each stored result of this session that has not expired."""
-        for stat in _objects(self.backend, self.prefix):
+        for stat in objects(self.backend, self.prefix):
             ref = stat.key.removeprefix(self.prefix)
             meta = self._meta_of(ref, stat) if is_reference(ref) else None
             if meta is not None:
@@ -366,11 +376,48 @@ def _digest(content_type: str, body: bytes, structure: bytes) -> bytes:
     return digest.digest()
 
 
-def _objects(backend: Backend, prefix: str) -> Iterator[Stat]:
+def objects(backend: Backend, prefix: str) -> Iterator[Stat]:
+    """Yield every object whose key begins with ``prefix``, each once, page by page."""
     cursor: str | None = None
+    seen: set[str] = set()
     while True:
         page = backend.list(prefix, cursor=cursor)
-        yield from page.items
+        for stat in page.items:
+            if stat.key not in seen:
+                seen.add(stat.key)
+                yield stat
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def delete_objects(backend: Backend, prefix: str) -> Iterator[Stat]:
+    """Delete every object whose key begins with ``prefix`` and yield what was deleted, page by page.
+
+    Raises:
+        PartialDelete: Some could not be deleted.
+    """
+    for batch in _batches(objects(backend, prefix), 1000):
+        backend.delete([stat.key for stat in batch])
+        yield from batch
+
+
+def sweep(backend: Backend, now: float) -> Iterator[int]:
+    """Delete every object that expired before ``now`` and yield how many went, batch by batch.
+
+    ``now`` is in seconds since 1970. Several sweeps at once are safe.
+    """
+    if isinstance(backend, SupportsSweep):
+        while (deleted := backend.sweep(now, limit=1000)) > 0:
+            yield deleted
+        return
+    expired = (stat for stat in objects(backend, "") if stat.expires_at is not None and stat.expires_at < now)
+    for batch in _batches(expired, 1000):
+        backend.delete([stat.key for stat in batch])
+        yield len(batch)
+
+
+def _batches(stats: Iterable[Stat], size: int) -> Iterator[list[Stat]]:
+    iterator = iter(stats)
+    while batch := list(islice(iterator, size)):
+        yield batch

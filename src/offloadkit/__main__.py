@@ -1,0 +1,5 @@
+"""``python -m offloadkit``."""
+
+from offloadkit.cli import main
+
+main()
