@@ -11,38 +11,26 @@ that the program gave and from the content, never from anything that a model or 
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import logging
-import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final
 
-from offloadkit.backend import Backend, Stat, SupportsSetExpiry, SupportsSweep
+from offloadkit.backend import Backend, Stat, SupportsSetExpiry
 from offloadkit.content import JSON, EncodedContent, decode
 from offloadkit.errors import AlreadyExists, Corrupt, NotFound
 from offloadkit.lines import LineIndex
 from offloadkit.reading import StoredText
+from offloadkit.references import is_reference, key_segment, reference_for
+from offloadkit.retention import objects
 
-__all__ = [
-    "Archive",
-    "StoredMeta",
-    "delete_objects",
-    "is_reference",
-    "key_segment",
-    "objects",
-    "reference_for",
-    "sweep",
-]
+__all__ = ["Archive", "StoredMeta"]
 
-REFERENCE_CHARACTERS: Final = 16
-MAX_SEGMENT_CHARACTERS: Final = 64
 REMEMBERED_RESULTS: Final = 4096
 _WHOLE_READ_BYTES: Final = 64 * 1024
 
@@ -337,87 +325,8 @@ class Archive:
         return LineIndex.build(self._read(ref, 0, meta.size))
 
 
-def reference_for(session: str, digest: bytes) -> str:
-    """Return the reference of a content in a session: 80 bits, as 16 characters of ``a-z2-7``."""
-    name = session.encode("utf-8", "surrogatepass")
-    bound = hashlib.sha256(len(name).to_bytes(8, "big") + name + digest).digest()
-    return base64.b32encode(bound[:10]).decode("ascii").lower()
-
-
-def is_reference(ref: str) -> bool:
-    """Say whether a text has the form of a reference."""
-    return re.fullmatch(r"[a-z2-7]{16}", ref) is not None
-
-
-def key_segment(name: str) -> str:
-    """Return one key segment for any text; different texts give different segments.
-
-    ``[a-z0-9-]`` stand for themselves and every other byte becomes ``_`` and two hex digits. Names that
-    would be too long, and the empty one, become ``_-`` and a hash, which no short name leads to.
-    """
-    data = name.encode("utf-8", "surrogatepass")
-    plain = "".join(chr(b) if chr(b) in "abcdefghijklmnopqrstuvwxyz0123456789-" else f"_{b:02x}" for b in data)
-    if plain in _DEVICE_NAMES:
-        plain = f"_{data[0]:02x}{plain[1:]}"
-    if 0 < len(plain) <= MAX_SEGMENT_CHARACTERS:
-        return plain
-    return "_-" + base64.b32encode(hashlib.sha256(data).digest()).decode("ascii").lower().rstrip("=")
-
-
-_DEVICE_NAMES: Final = frozenset(
-    ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
-)
-
-
 def _digest(content_type: str, body: bytes, structure: bytes) -> bytes:
     digest = hashlib.sha256(f"{content_type}\n{len(body)}\n".encode())
     digest.update(body)
     digest.update(structure)
     return digest.digest()
-
-
-def objects(backend: Backend, prefix: str) -> Iterator[Stat]:
-    """Yield every object whose key begins with ``prefix``, each once, page by page."""
-    cursor: str | None = None
-    seen: set[str] = set()
-    while True:
-        page = backend.list(prefix, cursor=cursor)
-        for stat in page.items:
-            if stat.key not in seen:
-                seen.add(stat.key)
-                yield stat
-        cursor = page.cursor
-        if cursor is None:
-            return
-
-
-def delete_objects(backend: Backend, prefix: str) -> Iterator[Stat]:
-    """Delete every object whose key begins with ``prefix`` and yield what was deleted, page by page.
-
-    Raises:
-        PartialDelete: Some could not be deleted.
-    """
-    for batch in _batches(objects(backend, prefix), 1000):
-        backend.delete([stat.key for stat in batch])
-        yield from batch
-
-
-def sweep(backend: Backend, now: float) -> Iterator[int]:
-    """Delete every object that expired before ``now`` and yield how many went, batch by batch.
-
-    ``now`` is in seconds since 1970. Several sweeps at once are safe.
-    """
-    if isinstance(backend, SupportsSweep):
-        while (deleted := backend.sweep(now, limit=1000)) > 0:
-            yield deleted
-        return
-    expired = (stat for stat in objects(backend, "") if stat.expires_at is not None and stat.expires_at < now)
-    for batch in _batches(expired, 1000):
-        backend.delete([stat.key for stat in batch])
-        yield len(batch)
-
-
-def _batches(stats: Iterable[Stat], size: int) -> Iterator[list[Stat]]:
-    iterator = iter(stats)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -21,12 +21,12 @@ class CircuitBreaker:
         *,
         pause: float = 1.0,
         longest_pause: float = 60.0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        """Make a closed breaker; ``clock`` returns seconds that never go back."""
+        """Make a closed breaker; ``clock`` returns seconds that never go back, by default ``time.monotonic``."""
         self._pause = pause
         self._longest_pause = longest_pause
-        self._clock = clock
+        self._clock = clock or time.monotonic
         self._lock = threading.Lock()
         self._failures = 0
         self._open_until = 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from offloadkit.archive import is_reference
 from offloadkit.content import EncodedContent, encode
+from offloadkit.references import is_reference
 from offloadkit.results import Content
 
 __all__ = ["emptied", "emptied_reference", "encode_arguments"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-from offloadkit.archive import Archive, delete_objects, is_reference, key_segment
+from offloadkit.archive import Archive
 from offloadkit.cli.options import backend_option, json_option, open_store
 from offloadkit.cli.output import print_json, with_progress
 from offloadkit.errors import ConfigError
+from offloadkit.references import is_reference, key_segment
+from offloadkit.retention import delete_objects
 
 __all__ = ["command"]
 

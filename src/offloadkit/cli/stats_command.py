@@ -6,9 +6,10 @@ from collections import Counter
 
 import click
 
-from offloadkit.archive import key_segment, objects
 from offloadkit.cli.options import backend_option, json_option, open_store
 from offloadkit.cli.output import print_json, print_table, with_progress
+from offloadkit.references import key_segment
+from offloadkit.retention import objects
 
 __all__ = ["command"]
 

@@ -6,9 +6,9 @@ import time
 
 import click
 
-from offloadkit.archive import sweep
 from offloadkit.cli.options import backend_option, json_option, open_store
 from offloadkit.cli.output import print_json, with_progress
+from offloadkit.retention import sweep
 
 __all__ = ["command"]
 
