@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from offloadkit.testing.check import BackendReport, Check, check_backend
     from offloadkit.testing.contract import BackendContract
-    from offloadkit.testing.flaky import Call, Fault, FlakyBackend
+    from offloadkit.testing.flaky import Call, FlakyBackend
     from offloadkit.testing.formats import FormatContract
     from offloadkit.testing.machine import backend_machine
 
@@ -28,7 +28,6 @@ __all__ = [
     "BackendReport",
     "Call",
     "Check",
-    "Fault",
     "FlakyBackend",
     "FormatContract",
     "backend_machine",
@@ -40,20 +39,19 @@ _HOMES = {
     "BackendReport": "offloadkit.testing.check",
     "Call": "offloadkit.testing.flaky",
     "Check": "offloadkit.testing.check",
-    "Fault": "offloadkit.testing.flaky",
     "FlakyBackend": "offloadkit.testing.flaky",
     "FormatContract": "offloadkit.testing.formats",
     "backend_machine": "offloadkit.testing.machine",
     "check_backend": "offloadkit.testing.check",
 }
-_SUITES = frozenset({"BackendContract", "FormatContract"})
+_ASSERTING = frozenset({"BackendContract", "FormatContract", "backend_machine"})
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]
-    if name in _SUITES and home not in sys.modules:
+    if name in _ASSERTING:
         _explain_failed_asserts(home)
     return getattr(importlib.import_module(home), name)
 
@@ -64,6 +62,5 @@ def __dir__() -> list[str]:
 
 def _explain_failed_asserts(module: str) -> None:
     """Have pytest show the values in failed asserts; it does so only when told before the import."""
-    import pytest  # noqa: PLC0415  only the suites need pytest
-
-    pytest.register_assert_rewrite(module)
+    if "pytest" in sys.modules and module not in sys.modules:
+        sys.modules["pytest"].register_assert_rewrite(module)

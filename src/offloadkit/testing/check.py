@@ -33,6 +33,9 @@ class Check:
     passed: bool
     detail: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.detail}" if self.detail else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class BackendReport:
@@ -56,7 +59,7 @@ class BackendReport:
         """True when every promise was kept."""
         return all(check.passed for check in self.checks)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the report as values that JSON can hold."""
         return {
             "target": self.target,
@@ -65,6 +68,12 @@ class BackendReport:
             "checks": [dataclasses.asdict(check) for check in self.checks],
             "seconds": dict(self.seconds),
         }
+
+    def __str__(self) -> str:
+        """Return one line a promise and one a time, to be read by people."""
+        checks = [f"{'ok' if check.passed else 'FAILED':8}{check}" for check in self.checks]
+        times = [f"{seconds * 1000:8.2f} ms  {operation}" for operation, seconds in self.seconds.items()]
+        return "\n".join([self.target, *checks, *times])
 
 
 def check_backend(target: str | Backend) -> BackendReport:
