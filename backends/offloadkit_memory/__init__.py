@@ -35,7 +35,11 @@ class MemoryBackend:
     """A store in this process."""
 
     options: ClassVar[tuple[Option, ...]] = (
-        Option(name="max_bytes", kind="bytes", help="The most that data and metadata may hold together."),
+        Option(
+            name="max_bytes",
+            kind="bytes",
+            help="The most that all objects may hold together, without metadata.",
+        ),
     )
 
     def __init__(self, name: str = "", *, max_bytes: int | None = None) -> None:
@@ -43,9 +47,9 @@ class MemoryBackend:
 
         Args:
             name: The store to share within the process, or "" for one of its own.
-            max_bytes: The most that data and metadata of all objects may hold together; None for no limit.
+            max_bytes: The most that all objects may hold together, without metadata; None for no limit.
         """
-        self.caps = Caps(persistent=False, shared=bool(name), ordered=True, max_object_bytes=max_bytes)
+        self.caps = Caps(persistent=False, shared=False, ordered=True, max_object_bytes=max_bytes)
         self._name = name
         self._max_bytes = max_bytes
         self._objects: Objects | None = _named.setdefault(name, {}) if name else {}
@@ -125,13 +129,12 @@ class MemoryBackend:
     def _check_room(self, objects: Objects, new: Stat) -> None:
         if self._max_bytes is None:
             return
-        wanted = new.size + len(new.meta)
-        if wanted > self._max_bytes:
-            raise TooLarge(f"{wanted} bytes are more than max_bytes={self._max_bytes}", key=new.key)
-        held = sum(stat.size + len(stat.meta) for _, stat in objects.values())
-        if held + wanted > self._max_bytes:
+        if new.size > self._max_bytes:
+            raise TooLarge(f"{new.size} bytes are more than max_bytes={self._max_bytes}", key=new.key)
+        held = sum(stat.size for _, stat in objects.values())
+        if held + new.size > self._max_bytes:
             raise StorageFull(
-                f"{wanted} bytes do not fit: {held} of max_bytes={self._max_bytes} are in use", key=new.key
+                f"{new.size} bytes do not fit: {held} of max_bytes={self._max_bytes} are in use", key=new.key
             )
 
 
