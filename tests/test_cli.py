@@ -19,7 +19,7 @@ from histories import session
 from offloadkit.cli import main
 
 TIGHT = [
-    *("--set", "offloading_token_limit=500", "--set", "clearing_token_threshold=800"),
+    *("--set", "offloading_token_limit=600", "--set", "clearing_token_threshold=800"),
     *("--set", "keep_recent_tokens=600", "--set", "clear_at_least_tokens=300"),
 ]
 

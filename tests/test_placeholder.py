@@ -83,6 +83,15 @@ def test_an_offloaded_text_is_read_back_exactly_whatever_the_preview_holds(
     assert parse(offloaded(placeholder, preview)) == Found(placeholder, offloaded=True)
 
 
+@given(st.text(), st.text())
+def test_an_offloaded_text_is_read_back_whatever_describes_the_preview(shown: str, next_call: str) -> None:
+    text = render_offloaded(
+        SEARCH, shown=shown, next_call=next_call, preview="x", read_tool="read_offloaded"
+    )
+
+    assert parse(text) == Found(SEARCH, offloaded=True)
+
+
 def test_a_line_with_other_first_words_is_still_read() -> None:
     assert parse(cleared(SEARCH, words="[cleared]")) == Found(SEARCH, offloaded=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -100,9 +101,11 @@ def walk(offloader: Offloader, ref: str, page_tokens: int) -> str:
     while arguments is not None:
         answer = offloader.read_tool.call(arguments)
         assert len(answer.encode("utf-8", "surrogatepass")) <= page_tokens * 3.5
-        head, body, rest = split_page(answer)
-        collected.append(body)
-        arguments = next_arguments(head + rest)
+        page = re.fullmatch(r".*?<data (\w+)>\n(.*)</data \1>\n(.*)", answer, re.DOTALL)
+        assert page is not None
+        collected.append(page[2])
+        following = parse_call(page[3])
+        arguments = following[1] if following else None
     return "".join(collected)
 
 

@@ -75,7 +75,7 @@ def content_units(content: Content, counter: TokenCounter) -> int:
     media = sum(media_units(part, counter) for part in content.media)
     if content.texts:
         return media + sum(counter.units(text) for _, text in content.texts)
-    if not content.value or isinstance(content.value, list):
+    if not content.value or content.media:
         return media
     return media + counter.units(text_of(content))
 

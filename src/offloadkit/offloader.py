@@ -93,7 +93,12 @@ class Offloader:
         self._owned = open_backend(backend) if isinstance(backend, str) else None
         self._guard = self._guarded(self._owned or backend, ttl)
         self._reader = Reader(
-            self._guard, self.policy, self._counter, tool_name=read_tool_name, session=self.session, emit=self._emit
+            self._guard,
+            session=self.session,
+            page_tokens=self.policy.page_tokens,
+            counter=self._counter,
+            tool_name=read_tool_name,
+            emit=self._emit,
         )
         self.read_tool = ReadTool(read_tool_name, self._reader.answer)
         if session is None and self._guard is not None and self._guard.archive.backend.caps.persistent:

@@ -101,8 +101,9 @@ def render_offloaded(placeholder: Placeholder, *, shown: str, next_call: str, pr
         read_tool: The name of the read tool.
     """
     call = f'{read_tool}(ref="{placeholder.ref}")'
-    hint = f"; add {next_call} to read on" if next_call else ""
-    head = f"{OFFLOADED_WORDS} {_facts(placeholder)}. Below: {shown}. {call} returns all of it{hint}."
+    what, how = _on_one_line(shown) or "an excerpt", _on_one_line(next_call)
+    hint = f"; add {how} to read on" if how else ""
+    head = f"{OFFLOADED_WORDS} {_facts(placeholder)}. Below: {what}. {call} returns all of it{hint}."
     return f"{head}\n{preview}"
 
 
@@ -120,6 +121,10 @@ def _facts(placeholder: Placeholder) -> str:
     failed = ", failed" if placeholder.failed else ""
     media = f", with {_count(placeholder.media, 'attachment')}" if placeholder.media else ""
     return f"{_count(placeholder.tokens, 'token')}, {_count(placeholder.lines, 'line')}{of_tool}{failed}{media}"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _count(number: int, noun: str) -> str:

@@ -57,7 +57,7 @@ class Replacements:
         self._format = message_format
         self._archive = archive
         self._read_tool = read_tool
-        self._placeholders: dict[Place, tuple[Placeholder, EncodedContent] | None] = {}
+        self._described: dict[Place, tuple[Placeholder, EncodedContent] | None] = {}
         self._cleared: dict[Place, Replacement | None] = {}
         self._offloaded: dict[Place, Replacement | None] = {}
 
@@ -86,13 +86,10 @@ class Replacements:
     def _clear(self, standing: Standing) -> Replacement | None:
         if self._archive is None:
             return self._joined(standing, self._policy.placeholder, None, None, keep_media=False)
-        if standing.found is not None:
-            placeholder, encoded = standing.found.placeholder, None
-        else:
-            described = self._describe(standing)
-            if described is None:
-                return None
-            placeholder, encoded = described
+        described = (standing.found.placeholder, None) if standing.found else self._describe(standing)
+        if described is None:
+            return None
+        placeholder, encoded = described
         text = render_cleared(placeholder, words=self._policy.placeholder, read_tool=self._read_tool)
         return self._joined(standing, text, placeholder, encoded, keep_media=False)
 
@@ -127,20 +124,23 @@ class Replacements:
         return Replacement(content, size, placeholder, encoded)
 
     def _describe(self, standing: Standing) -> tuple[Placeholder, EncodedContent] | None:
-        """Return what is said of a whole result and what is stored; None when it cannot be stored."""
+        """Return what is said of a whole result and what is stored; None when nothing can be stored."""
         place = standing.view.place
-        if place not in self._placeholders:
-            encoded = encode(standing.view.content)
-            self._placeholders[place] = None if encoded is None else (self._facts(standing, encoded), encoded)
-        return self._placeholders[place]
+        if place not in self._described:
+            self._described[place] = self._made_for(standing, self._archive) if self._archive else None
+        return self._described[place]
 
-    def _facts(self, standing: Standing, encoded: EncodedContent) -> Placeholder:
-        if self._archive is None:
-            raise AssertionError("nothing is described in clear-only mode")
+    def _made_for(self, standing: Standing, archive: Archive) -> tuple[Placeholder, EncodedContent] | None:
+        encoded = encode(standing.view.content)
+        if encoded is None:
+            return None
+        return self._facts(standing, encoded, archive.reference(encoded)), encoded
+
+    def _facts(self, standing: Standing, encoded: EncodedContent, ref: str) -> Placeholder:
         result = standing.result
         is_page = result.tool == self._read_tool and standing.call is not None
         return Placeholder(
-            ref=self._archive.reference(encoded),
+            ref=ref,
             tokens=self._counter.tokens(result.size),
             lines=encoded.lines,
             tool=shown_tool(result.tool),

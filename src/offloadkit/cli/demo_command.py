@@ -71,9 +71,9 @@ def _reference(messages: list[Message], tool: str) -> str:
 
 
 SCRIPT: tuple[tuple[str, Script], ...] = (
-    ("looks for every decoder", lambda _: ("search_code", {"pattern": r"\bdef |\bclass "})),
+    ("lists every definition", lambda _: ("search_code", {"pattern": r"\bdef |\bclass "})),
     (
-        "searches the stored result for the right file",
+        "searches the stored list for the decoder",
         lambda seen: (
             "read_offloaded",
             {"ref": _reference(seen, "search_code"), "search": "json/decoder.py", "limit": 20},
@@ -88,7 +88,7 @@ SCRIPT: tuple[tuple[str, Script], ...] = (
         ),
     ),
     ("looks at the scanner as well", lambda _: ("read_source", {"path": "json/scanner.py"})),
-    ("and at the command line tool", lambda _: ("read_source", {"path": "json/tool.py"})),
+    ("looks at the command line tool too", lambda _: ("read_source", {"path": "json/tool.py"})),
     ("checks who else raises it", lambda _: ("search_code", {"pattern": "JSONDecodeError"})),
     ("lists what imports it", lambda _: ("search_code", {"pattern": r"^(import|from) json\b"})),
     (
@@ -127,10 +127,11 @@ def run_demo(backend: str, *, say: Callable[[str], None]) -> dict[str, Any]:
     with Offloader(backend, session="demo", policy=POLICY) as offloader:
         original: list[Message] = [{"role": "user", "content": QUESTION}]
         history = list(original)
+        cleared = 0
         say(f"user: {QUESTION}")
         for number, (does, script) in enumerate(SCRIPT, 1):
             sent = offloader.reduce(history)
-            _tell_cleared(sent, history, say)
+            cleared = _tell_cleared(sent, history, cleared, say)
             call = _call(number, *script(sent))
             say(f"\n{number}. the model {does}: {_shown(call)}")
             for message, whole in _answers(offloader, call):
@@ -173,11 +174,14 @@ def _tell_result(whole: Message, shown: Message, say: Callable[[str], None]) -> 
         say(f"   | … {len(lines) - 6:,} more lines")
 
 
-def _tell_cleared(sent: list[Message], history: list[Message], say: Callable[[str], None]) -> None:
+def _tell_cleared(
+    sent: list[Message], history: list[Message], told: int, say: Callable[[str], None]
+) -> int:
     cleared = [now["content"] for now, before in zip(sent, history, strict=True) if now is not before]
-    if cleared:
-        say(f"   cleared by now: {len(cleared)} old results, the last as")
+    if len(cleared) > told:
+        say(f"\n   cleared by now: {len(cleared)} old results, the last as")
         say(f"   | {cleared[-1][:150]}")
+    return len(cleared)
 
 
 def _shown(message: Message) -> str:
