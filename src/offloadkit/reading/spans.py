@@ -1,0 +1,62 @@
+"""Reading pieces of a stored text that lie close together with few requests to the store."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from offloadkit.errors import Corrupt
+from offloadkit.lines import BLOCK_BYTES, Fetch, character_boundary
+
+__all__ = ["SEARCH_AHEAD_BYTES", "Spans"]
+
+SEARCH_AHEAD_BYTES: Final = 16 * BLOCK_BYTES
+_REMEMBERED: Final = 8
+
+
+class Spans:
+    """Reads a stored text in whole blocks and remembers the last few of what it read. For one call."""
+
+    def __init__(self, fetch: Fetch, size: int, *, ahead: int = BLOCK_BYTES) -> None:
+        """Make a reader of ``size`` bytes that asks the store for at least ``ahead`` bytes at a time."""
+        self.size = size
+        self._fetch = fetch
+        self._ahead = ahead
+        self._spans: deque[tuple[int, bytes]] = deque(maxlen=_REMEMBERED)
+
+    def read(self, start: int, length: int) -> bytes:
+        """Return the bytes ``[start, start + length)``, clamped to the text.
+
+        Raises:
+            Corrupt: The store returned fewer bytes than the text has.
+        """
+        end = min(start + length, self.size)
+        if start >= end:
+            return b""
+        for begin, data in self._spans:
+            if begin <= start and end <= begin + len(data):
+                return data[start - begin : end - begin]
+        begin, data = self._fetch_span(start, end)
+        self._spans.appendleft((begin, data))
+        return data[start - begin : end - begin]
+
+    def text(self, start: int, length: int) -> str:
+        """Return the characters wholly in ``[start, start + length)``; ``start`` begins a character."""
+        data = self.read(start, length + 1)
+        return as_text(data[: character_boundary(data, length)])
+
+    def _fetch_span(self, start: int, end: int) -> tuple[int, bytes]:
+        begin = start - start % BLOCK_BYTES
+        stop = min(max(end + -end % BLOCK_BYTES, begin + self._ahead), self.size)
+        data = self._fetch(begin, stop - begin)
+        if len(data) != stop - begin:
+            raise Corrupt(f"a stored result ends {stop - begin - len(data)} bytes before its end")
+        return begin, data
+
+
+def as_text(data: bytes) -> str:
+    """Return the text of UTF-8 bytes; what the store damaged shows as U+FFFD."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
