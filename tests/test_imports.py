@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "lines": set(),
     "reading": {"errors", "lines", "tokens", "read_call"},
     "read_call": set(),
-    "read_tool": {"read_call", "reading", "references"},
+    "read_tool": {"errors", "read_call", "reading"},
     "previews": {"errors", "tokens"},
     "formats": {"errors", "results"},
     "registry": {"backend", "errors", "url"},
