@@ -111,7 +111,7 @@ class FlakyBackend:
         when: Callable[[Call], bool] | None = None,
         after: bool = False,
     ) -> None:
-        """Call ``wait`` before the call takes effect, or ``after`` it did; the call goes on when it returns."""
+        """Call ``wait`` before the call takes effect, or ``after`` it did, and go on when it returns."""
         self._add(_Fault(method=method, call=call, when=when, after=after, action=wait))
 
     def cut(

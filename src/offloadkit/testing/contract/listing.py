@@ -117,5 +117,6 @@ class ListingContract(Setting):
         for number, page in enumerate(pages(backend, scratch.prefix, limit=2)):
             found.update(item.key for item in page.items)
             if number < len(keys):
-                backend.put(scratch.key(f"--{number}"), b"new")
+                for before_and_between in ("--", "a/new-"):
+                    backend.put(scratch.key(f"{before_and_between}{number}"), b"new")
         assert keys <= found <= scratch.keys

@@ -80,6 +80,7 @@ class SharingContract(Setting):
         other, key = another(), scratch.key()
         backend.put(key, b"data")
         assert not difference(other.read(key), b"data")
+        assert [item.key for item in listed(other, scratch.prefix)] == [key]
         backend.delete([key])
         self._expect_missing(other, key)
         assert listed(other, scratch.prefix) == []
