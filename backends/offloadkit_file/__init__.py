@@ -133,9 +133,10 @@ class FileBackend:
         touched: set[tuple[str, ...]] = set()
         for key in keys:
             try:
-                with self._call("delete", key), suppress(NotFound), self._files.locked(key):
-                    self._files.unlink(key)
+                with self._call("delete", key), suppress(NotFound):
                     touched.add(directories_of(key))
+                    with self._files.locked(key):
+                        self._files.unlink(key)
             except BackendError as error:
                 failed[key] = error
         with self._call("delete"):

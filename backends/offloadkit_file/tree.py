@@ -63,6 +63,8 @@ class Tree:
             try:
                 with self.open(segments[: depth - 1]) as parent:
                     os.rmdir(segments[depth - 1], dir_fd=parent)
+            except FileNotFoundError:
+                continue
             except OSError:
                 return
 
