@@ -2,8 +2,8 @@
 
     python benchmarks/policies.py [--json] [FOLDER]
 
-FOLDER holds a MANIFEST.jsonl and transcripts in the OpenAI chat format; by default OFFLOADKIT_DATA. Nothing is
-sent anywhere. The price is that of a cached prefix: 0.1 for what the call before sent in the same form, 1.25
+FOLDER holds a MANIFEST.jsonl and transcripts in the OpenAI chat format; by default OFFLOADKIT_DATA. Nothing
+is sent anywhere. The price is that of a cached prefix: 0.1 for what the call before sent in the same form, 1.25
 for the rest (the multipliers of Anthropic's prompt cache).
 """
 
@@ -14,7 +14,7 @@ import gzip
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,9 @@ def row(source: str, policy: str, comparisons: list[Comparison]) -> dict[str, An
         "tokens sent after": after.tokens_sent,
         "tokens": after.tokens_sent / before.tokens_sent - 1 if before.tokens_sent else 0.0,
         "price": price(after) / price(before) - 1 if before.tokens_sent else 0.0,
-        "dearest session": max(price(c.after) / price(c.before) if c.before.tokens_sent else 1 for c in comparisons),
+        "dearest session": max(
+            price(c.after) / price(c.before) if c.before.tokens_sent else 1 for c in comparisons
+        ),
         "cache share before": before.cache_share,
         "cache share after": after.cache_share,
         "offloaded": sum(c.offloaded for c in comparisons),
@@ -84,24 +86,41 @@ def table(found: Mapping[str, Mapping[str, list[Comparison]]]) -> list[dict[str,
 
 def markdown(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a Markdown table."""
-    lines = [
-        "| source | policy | sessions | tokens sent, before | after | change | price | dearest session "
-        "| cache share, before | after | offloaded | cleared |",
-        "| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |",
+    columns = (
+        *("source", "policy", "sessions", "tokens sent, before", "after", "change", "price"),
+        *("dearest session", "cache share, before", "after", "offloaded", "cleared"),
+    )
+    lines = [_line(columns), _line(["---", "---", *["--:"] * 10])]
+    return "\n".join(lines + [_line(_cells(row)) for row in rows])
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    return [
+        row["source"],
+        f"`{row['policy']}`",
+        f"{row['sessions']}",
+        f"{row['tokens sent before']:,}",
+        f"{row['tokens sent after']:,}",
+        f"{row['tokens']:+.0%}",
+        f"{row['price']:+.0%}",
+        f"{row['dearest session']:.2f}",
+        f"{row['cache share before']:.0%}",
+        f"{row['cache share after']:.0%}",
+        f"{row['offloaded']:,}",
+        f"{row['cleared']:,}",
     ]
-    lines += [
-        f"| {r['source']} | `{r['policy']}` | {r['sessions']} | {r['tokens sent before']:,} "
-        f"| {r['tokens sent after']:,} | {r['tokens']:+.0%} | {r['price']:+.0%} | ×{r['dearest session']:.2f} "
-        f"| {r['cache share before']:.0%} | {r['cache share after']:.0%} | {r['offloaded']:,} | {r['cleared']:,} |"
-        for r in rows
-    ]
-    return "\n".join(lines)
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
-    parser.add_argument("folder", nargs="?", default=os.environ.get("OFFLOADKIT_DATA", "../shared/data"), type=Path)
+    parser.add_argument(
+        "folder", nargs="?", default=os.environ.get("OFFLOADKIT_DATA", "../shared/data"), type=Path
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     if not (arguments.folder / "MANIFEST.jsonl").exists():

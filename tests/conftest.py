@@ -43,7 +43,9 @@ def cases() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="session")
 def reference_vectors() -> dict[str, list[dict[str, Any]]]:
     """Decisions recorded from the reference design."""
-    loaded: dict[str, list[dict[str, Any]]] = json.loads(case_file("reference_vectors.json").read_text("utf-8"))
+    loaded: dict[str, list[dict[str, Any]]] = json.loads(
+        case_file("reference_vectors.json").read_text("utf-8")
+    )
     return loaded
 
 

@@ -91,7 +91,7 @@ def test_an_unknown_reference_is_not_found(archive: Archive, ref: str) -> None:
 
 @pytest.mark.parametrize("other", [{"session": "other"}, {"session": "s", "namespace": "other"}])
 def test_a_reference_opens_only_in_its_session_and_namespace(
-    archive: Archive, backend: FlakyBackend, other: dict[str, str]
+    archive: Archive, backend: FlakyBackend, other: dict[str, Any]
 ) -> None:
     ref = archive.save(text("abc"), tokens=1)
 
@@ -167,7 +167,9 @@ class TestWithATimeToLive:
 
         assert archive.find(ref) is None
 
-    def test_saving_again_past_half_of_it_keeps_the_result_longer(self, archive: Archive, clock: Clock) -> None:
+    def test_saving_again_past_half_of_it_keeps_the_result_longer(
+        self, archive: Archive, clock: Clock
+    ) -> None:
         ref = archive.save(text("abc"), tokens=1)
         clock.now += 60
         archive.save(text("abc"), tokens=1)
@@ -245,5 +247,3 @@ def test_deleting_a_result_makes_the_archive_forget_it(archive: Archive) -> None
     assert archive.find(ref) is None
     assert archive.save(text("abc"), tokens=1) == ref
     assert archive.load(ref) == "abc"
-
-

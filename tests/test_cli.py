@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from histories import session
+
 from offloadkit.cli import main
 
 TIGHT = [
@@ -61,17 +61,23 @@ def transcript(tmp_path: Path) -> Path:
     return path
 
 
-def test_reduce_writes_the_transcript_and_prints_what_it_saves(run: Run, transcript: Path, tmp_path: Path) -> None:
+def test_reduce_writes_the_transcript_and_prints_what_it_saves(
+    run: Run, transcript: Path, tmp_path: Path
+) -> None:
     result = run("reduce", str(transcript), "-o", str(tmp_path / "out.json"), *TIGHT)
 
     assert result.code == 0
     assert "0 results offloaded, 6 cleared over 8 model calls" in result.out
     for row in ("tokens of tool results", "tokens sent, all calls", "share read from the prompt cache"):
         assert row in result.out
-    assert json.loads((tmp_path / "out.json").read_text())[2]["content"].startswith("[Old tool result content cleared]")
+    assert json.loads((tmp_path / "out.json").read_text())[2]["content"].startswith(
+        "[Old tool result content cleared]"
+    )
 
 
-def test_reduce_without_a_file_writes_to_standard_output_and_reports_beside_it(run: Run, transcript: Path) -> None:
+def test_reduce_without_a_file_writes_to_standard_output_and_reports_beside_it(
+    run: Run, transcript: Path
+) -> None:
     result = run("reduce", str(transcript), *TIGHT)
 
     assert len(result.json) == 17
@@ -98,7 +104,9 @@ def test_restore_gives_back_the_transcript(run: Run, transcript: Path, tmp_path:
 def test_restore_refuses_when_a_reference_does_not_open(run: Run, transcript: Path, tmp_path: Path) -> None:
     run("reduce", str(transcript), "-o", str(tmp_path / "out.json"), *TIGHT)
 
-    refused = run("restore", str(tmp_path / "out.json"), "--session", "other", "-o", str(tmp_path / "again.json"))
+    refused = run(
+        "restore", str(tmp_path / "out.json"), "--session", "other", "-o", str(tmp_path / "again.json")
+    )
 
     assert refused.code == 1
     assert "6 of the references do not open in session 'other'" in refused.err
@@ -114,7 +122,9 @@ def test_restore_can_leave_in_place_what_does_not_open(run: Run, transcript: Pat
 
 
 @pytest.mark.parametrize("shape", ["list", "object", "lines", "gz", "stdin", "one-line"])
-def test_a_transcript_is_written_back_in_the_shape_in_which_it_came(run: Run, tmp_path: Path, shape: str) -> None:
+def test_a_transcript_is_written_back_in_the_shape_in_which_it_came(
+    run: Run, tmp_path: Path, shape: str
+) -> None:
     messages = session(8)
     lines = "".join(json.dumps(message) + "\n" for message in messages)
     text = {
@@ -129,8 +139,16 @@ def test_a_transcript_is_written_back_in_the_shape_in_which_it_came(run: Run, tm
     reduced = run("reduce", name, *TIGHT, stdin=stdin).out
     restored = run("restore", "-", stdin=reduced).out
 
-    normal = [json.loads(line) for line in restored.splitlines()] if shape in {"lines", "one-line"} else json.loads(restored)
-    given = [json.loads(line) for line in text.splitlines()] if shape in {"lines", "one-line"} else json.loads(text)
+    normal = (
+        [json.loads(line) for line in restored.splitlines()]
+        if shape in {"lines", "one-line"}
+        else json.loads(restored)
+    )
+    given = (
+        [json.loads(line) for line in text.splitlines()]
+        if shape in {"lines", "one-line"}
+        else json.loads(text)
+    )
     assert normal == given
 
 
@@ -169,7 +187,9 @@ def test_rm_deletes_one_result_or_a_whole_session(run: Run, transcript: Path, tm
     assert run("stats", "--json").json["results"] == 0
 
 
-def test_rm_of_one_session_leaves_those_with_a_longer_name(run: Run, transcript: Path, tmp_path: Path) -> None:
+def test_rm_of_one_session_leaves_those_with_a_longer_name(
+    run: Run, transcript: Path, tmp_path: Path
+) -> None:
     for name in ("s", "s1", "s_", "%"):
         run("reduce", str(transcript), "-o", str(tmp_path / "out.json"), "--session", name, *TIGHT)
 
@@ -210,7 +230,12 @@ def test_demo_shows_an_offload_a_clear_and_a_read_back(run: Run) -> None:
     result = run("demo")
 
     assert result.code == 0
-    for words in ("offloaded:", "cleared by now:", "read_offloaded(ref=", "equals the original, byte for byte"):
+    for words in (
+        "offloaded:",
+        "cleared by now:",
+        "read_offloaded(ref=",
+        "equals the original, byte for byte",
+    ):
         assert words in result.out
 
 
@@ -255,7 +280,9 @@ def test_bad_input_is_one_clear_line_and_an_exit_code(
     assert "Traceback" not in result.err
 
 
-def test_an_unwritable_store_fails_and_writes_no_transcript(run: Run, transcript: Path, tmp_path: Path) -> None:
+def test_an_unwritable_store_fails_and_writes_no_transcript(
+    run: Run, transcript: Path, tmp_path: Path
+) -> None:
     (tmp_path / "blocked").write_text("a file, no folder")
     url = f"file://{tmp_path}/blocked"
 

@@ -41,7 +41,9 @@ def test_text_comes_back_exactly(text: str) -> None:
     assert back(encode(text_content(text))) == text
 
 
-@pytest.mark.parametrize("text", ["a\x00b", "a\r\nb\r", "\x0c", "a\u2028b\u2029c\x85", "\ud83d", "\ude00\ud83d", "\ufeffx"])
+@pytest.mark.parametrize(
+    "text", ["a\x00b", "a\r\nb\r", "\x0c", "a\u2028b\u2029c\x85", "\ud83d", "\ude00\ud83d", "\ufeffx"]
+)
 def test_awkward_characters_come_back_exactly(text: str) -> None:
     assert back(encode(text_content(text))) == text
 
@@ -56,7 +58,11 @@ def test_a_json_value_comes_back_equal(value: Any) -> None:
     assert back(encode(Content(value))) == value
 
 
-@given(st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS}) | st.just({"type": "image", "n": 1})))
+@given(
+    st.lists(
+        st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS}) | st.just({"type": "image", "n": 1})
+    )
+)
 def test_blocks_come_back_equal_and_their_texts_stand_first(blocks: list[dict[str, Any]]) -> None:
     encoded = encode(blocks_content(*blocks))
 
@@ -122,7 +128,9 @@ def test_bytes_that_were_not_made_here_are_corrupt(content_type: str, body: byte
         decode(content_type, body, structure)
 
 
-@pytest.mark.parametrize(("text", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2), ("a\rb\u2028c", 1)])
+@pytest.mark.parametrize(
+    ("text", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2), ("a\rb\u2028c", 1)]
+)
 def test_a_line_ends_at_a_line_feed_and_nowhere_else(text: str, lines: int) -> None:
     encoded = encode(text_content(text))
 

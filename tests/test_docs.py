@@ -28,7 +28,9 @@ def python_blocks(path: Path) -> list[tuple[str, str]]:
     for match in BLOCK.finditer(text):
         if match[1] == "python" and "no-run" not in (match[2] or ""):
             output = OUTPUT.match(text, match.end())
-            found.append((match[3], re.sub(r"^    ", "", output[1], flags=re.MULTILINE).strip() if output else ""))
+            found.append(
+                (match[3], re.sub(r"^    ", "", output[1], flags=re.MULTILINE).strip() if output else "")
+            )
     return found
 
 
@@ -46,7 +48,12 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path: Path, tmp_p
     program, outputs = expect(path)
 
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr
@@ -67,7 +74,9 @@ def test_every_field_of_a_policy_is_in_its_reference(name: str) -> None:
 
 
 def test_the_defaults_in_the_reference_are_those_of_the_code() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| `([^|]+)` \|", (ROOT / "docs/reference/policy.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)` \| `([^|]+)` \|", (ROOT / "docs/reference/policy.md").read_text("utf-8"), re.MULTILINE
+    )
     stated = {name: ast.literal_eval(default) for name, default in rows}
 
     assert stated == {f.name: getattr(Policy(), f.name) for f in fields(Policy)}
@@ -90,7 +99,11 @@ def public_definitions() -> list[str]:
         module = ast.parse(path.read_text("utf-8"))
         if ast.get_docstring(module) is None:
             missing.append(str(path))
-        missing += [f"{path.name}:{node.lineno} {node.name}" for node in _public(module) if not ast.get_docstring(node)]
+        missing += [
+            f"{path.name}:{node.lineno} {node.name}"
+            for node in _public(module)
+            if not ast.get_docstring(node)
+        ]
     return missing
 
 
@@ -99,7 +112,9 @@ def _public(parent: ast.Module | ast.ClassDef) -> list[ast.ClassDef | ast.Functi
     for node in parent.body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             found += [node, *_public(node)]
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith(("_", "test_")):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith(
+            ("_", "test_")
+        ):
             found.append(node)
     return found
 

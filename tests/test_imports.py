@@ -44,7 +44,17 @@ ALLOWED: dict[str, set[str]] = {
         *("previews", "read_call", "read_tool", "results", "tokens"),
     },
     "restoring": {"archive", "errors", "events", "formats", "placeholder", "results", "tool_inputs"},
-    "reader": {"archive", "errors", "events", "guard", "policy", "read_call", "reading", "references", "tokens"},
+    "reader": {
+        "archive",
+        "errors",
+        "events",
+        "guard",
+        "policy",
+        "read_call",
+        "reading",
+        "references",
+        "tokens",
+    },
     "offloader": {
         *("archive", "backend", "breaker", "content", "errors", "events", "formats", "guard", "history"),
         *("placeholder", "policy", "read_tool", "reader", "reading", "registry", "replacement", "restoring"),
@@ -62,7 +72,9 @@ def imports_of(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module] if node.module != "offloadkit" else [f"offloadkit.{a.name}" for a in node.names]
+            names = (
+                [node.module] if node.module != "offloadkit" else [f"offloadkit.{a.name}" for a in node.names]
+            )
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         else:
@@ -99,12 +111,36 @@ def test_a_backend_uses_only_the_door_that_strangers_use(path: Path) -> None:
 def test_the_core_never_imports_a_backend(path: Path) -> None:
     text = path.read_text("utf-8")
 
-    assert not [line for line in text.split("\n") if line.strip().startswith(("import offloadkit_", "from offloadkit_"))]
+    assert not [
+        line
+        for line in text.split("\n")
+        if line.strip().startswith(("import offloadkit_", "from offloadkit_"))
+    ]
 
 
 def test_importing_offloadkit_loads_no_driver_no_sdk_and_no_command_line() -> None:
-    heavy = ["click", "rich", "redis", "sqlalchemy", "fsspec", "boto3", "openai", "anthropic", "tiktoken", "pytest"]
-    heavy += ["hypothesis", "anyio", "re2", "jmespath", "importlib.metadata", "platformdirs", "pygments", "asyncio"]
+    heavy = [
+        "click",
+        "rich",
+        "redis",
+        "sqlalchemy",
+        "fsspec",
+        "boto3",
+        "openai",
+        "anthropic",
+        "tiktoken",
+        "pytest",
+    ]
+    heavy += [
+        "hypothesis",
+        "anyio",
+        "re2",
+        "jmespath",
+        "importlib.metadata",
+        "platformdirs",
+        "pygments",
+        "asyncio",
+    ]
     code = f"import sys, offloadkit; print([name for name in {heavy} if name in sys.modules])"
 
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 import pytest
+from formats.histories import anthropic_histories, openai_chat_histories
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.histories import anthropic_histories, openai_chat_histories
 from offloadkit import Offloader, Policy, ToolRule
 from offloadkit.backend import Backend
 from offloadkit.formats import format_named
@@ -21,7 +21,9 @@ TEXTS = st.one_of(
     st.text(max_size=40),
     st.text("ab\n", max_size=20).map(lambda text: text * 60),
     st.integers(1, 400).map(lambda lines: "".join(f"{n}: a line\n" for n in range(lines))),
-    st.sampled_from(["", "x", "\ud83d", "a\x00b\r\n\x0c\u2028", "日本語のテキスト" * 200, "[Tool result offloaded] x"]),
+    st.sampled_from(
+        ["", "x", "\ud83d", "a\x00b\r\n\x0c\u2028", "日本語のテキスト" * 200, "[Tool result offloaded] x"]
+    ),
 )
 POLICIES = st.builds(
     Policy,

@@ -10,8 +10,8 @@ from typing import Any
 
 import anyio
 import pytest
-
 from histories import answers, asks, call, session, user
+
 from offloadkit import ConfigError, FormatError, Offloader, Policy, ToolRule
 from offloadkit.backend import Backend
 from offloadkit.events import Cleared, Event, Offloaded, ReadAnswered, ReadDenied, StoreFailed, StoreRecovered
@@ -76,13 +76,17 @@ def test_the_same_result_is_stored_once(offloader: Offloader, backend: Backend) 
 @pytest.mark.parametrize("tool", ["read_offloaded", "excluded", "never"])
 def test_what_the_policy_excludes_is_not_offloaded(backend: Backend, tool: str) -> None:
     policy = Policy(
-        offloading_token_limit=1, exclude_tools=("excluded",), tools={"never": ToolRule(offloading_token_limit=None)}
+        offloading_token_limit=1,
+        exclude_tools=("excluded",),
+        tools={"never": ToolRule(offloading_token_limit=None)},
     )
 
     assert Offloader(backend, session="s", policy=policy).offload(BIG, tool=tool) is BIG
 
 
-@pytest.mark.parametrize("value", [{"rows": list(range(4000))}, list(range(4000)), b"\xff\x00" * 4000, {1: "x" * 9000}])
+@pytest.mark.parametrize(
+    "value", [{"rows": list(range(4000))}, list(range(4000)), b"\xff\x00" * 4000, {1: "x" * 9000}]
+)
 def test_any_large_value_becomes_text(offloader: Offloader, value: Any) -> None:
     assert isinstance(offloader.offload(value, tool="t"), str)
 
@@ -110,7 +114,9 @@ def test_old_results_become_one_line_and_recent_ones_stay(offloader: Offloader) 
 
     reduced = offloader.reduce(messages)
 
-    assert [parse(m["content"]) is not None for m in reduced if m["role"] == "tool"] == [True] * 4 + [False] * 2
+    assert [parse(m["content"]) is not None for m in reduced if m["role"] == "tool"] == [True] * 4 + [
+        False
+    ] * 2
 
 
 def test_the_input_is_not_changed_and_untouched_messages_are_the_same_objects(offloader: Offloader) -> None:
@@ -327,7 +333,9 @@ def test_events_tell_what_left_once_and_without_content(offloader: Offloader, ev
     offloader.reduce(messages)
     offloader.reduce(messages)
 
-    assert [(type(e), e.tool) for e in events if isinstance(e, Offloaded | Cleared)].count((Offloaded, "big")) == 1
+    assert [(type(e), e.tool) for e in events if isinstance(e, Offloaded | Cleared)].count(
+        (Offloaded, "big")
+    ) == 1
     assert offloader.statistics.counts.cleared == sum(isinstance(e, Cleared) for e in events) == 5
     assert "a line of text" not in str([event.to_json() for event in events])
 
@@ -342,7 +350,9 @@ def test_reads_and_denials_are_told(offloader: Offloader, events: list[Event]) -
     assert (offloader.statistics.counts.read, offloader.statistics.counts.denied) == (1, 1)
 
 
-def test_a_callback_that_raises_does_not_break_the_run(backend: Backend, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_callback_that_raises_does_not_break_the_run(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(_: Event) -> None:
         raise RuntimeError
 
@@ -368,7 +378,9 @@ def test_without_a_reference_the_stored_results_are_listed(offloader: Offloader)
     assert "read_log" in answer
 
 
-@pytest.mark.parametrize("arguments", [None, "", "{", "[]", 5, {"ref": None}, {"ref": "x", "offset": "no"}, '{"ref": {}}'])
+@pytest.mark.parametrize(
+    "arguments", [None, "", "{", "[]", 5, {"ref": None}, {"ref": "x", "offset": "no"}, '{"ref": {}}']
+)
 def test_nothing_a_model_can_send_raises(offloader: Offloader, arguments: Any) -> None:
     assert isinstance(offloader.read_tool.call(arguments), str)
 
@@ -416,7 +428,9 @@ def test_a_session_is_made_up_when_none_is_given() -> None:
     assert one.session != other.session
 
 
-def test_a_made_up_session_of_a_lasting_store_is_told(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_made_up_session_of_a_lasting_store_is_told(
+    tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     offloader = Offloader(f"file://{tmp_path}")
 
     assert offloader.session in caplog.text

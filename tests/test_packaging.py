@@ -12,7 +12,9 @@ import offloadkit
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-BACKENDS = sorted(path.name for path in (ROOT / "backends").iterdir() if path.is_dir() and path.name != "__pycache__")
+BACKENDS = sorted(
+    path.name for path in (ROOT / "backends").iterdir() if path.is_dir() and path.name != "__pycache__"
+)
 
 
 @pytest.mark.parametrize("package", BACKENDS)

@@ -51,7 +51,10 @@ def test_an_offloaded_result_leaves_a_header_of_the_same_shape_and_its_preview()
         ({"media": 2, "failed": True}, "search_code, failed, with 2 attachments."),
         ({"tool": None}, "480 lines. read_offloaded"),
         ({"tokens": 1, "lines": 1}, "1 token, 1 line of search_code."),
-        ({"again": 'read_offloaded(ref="x", offset=5)'}, 'it; read_offloaded(ref="x", offset=5) shows it again.'),
+        (
+            {"again": 'read_offloaded(ref="x", offset=5)'},
+            'it; read_offloaded(ref="x", offset=5) shows it again.',
+        ),
     ],
 )
 def test_the_line_says_what_matters(change: dict[str, object], words: str) -> None:
@@ -85,9 +88,7 @@ def test_an_offloaded_text_is_read_back_exactly_whatever_the_preview_holds(
 
 @given(st.text(), st.text())
 def test_an_offloaded_text_is_read_back_whatever_describes_the_preview(shown: str, next_call: str) -> None:
-    text = render_offloaded(
-        SEARCH, shown=shown, next_call=next_call, preview="x", read_tool="read_offloaded"
-    )
+    text = render_offloaded(SEARCH, shown=shown, next_call=next_call, preview="x", read_tool="read_offloaded")
 
     assert parse(text) == Found(SEARCH, offloaded=True)
 

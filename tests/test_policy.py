@@ -80,10 +80,16 @@ def applied(history: list[Entry], plan: Plan) -> list[Entry]:
     return [replace(entry, results=tuple(after(result) for result in entry.results)) for entry in history]
 
 
-REFERENCE = {"keep_recent_turns": 0, "clear_at_least_tokens": 0, "offloading_token_limit": None}
+REFERENCE: dict[str, Any] = {
+    "keep_recent_turns": 0,
+    "clear_at_least_tokens": 0,
+    "offloading_token_limit": None,
+}
 
 
-def test_decides_as_recorded_from_the_reference_design(reference_vectors: dict[str, list[dict[str, Any]]]) -> None:
+def test_decides_as_recorded_from_the_reference_design(
+    reference_vectors: dict[str, list[dict[str, Any]]],
+) -> None:
     for vector in reference_vectors["gen1_clear"]:
         history = [
             Entry(False, message["bytes"])
@@ -187,7 +193,11 @@ def test_a_total_equal_to_the_threshold_clears_nothing() -> None:
     history = history_of(("t", 40), ("u", 400))
 
     def cleared(threshold: int) -> int:
-        return len(actions(run(Policy(clearing_token_threshold=threshold, keep_recent_tokens=0, **REFERENCE), history)))
+        return len(
+            actions(
+                run(Policy(clearing_token_threshold=threshold, keep_recent_tokens=0, **REFERENCE), history)
+            )
+        )
 
     assert [cleared(10), cleared(9)] == [0, 1]
 
@@ -200,14 +210,18 @@ def test_a_result_of_the_limit_stays_and_one_token_more_is_offloaded() -> None:
 
 
 def test_nothing_is_replaced_by_something_as_large() -> None:
-    policy = Policy(offloading_token_limit=0, clearing_token_threshold=0, keep_recent_tokens=0, clear_at_least_tokens=0)
+    policy = Policy(
+        offloading_token_limit=0, clearing_token_threshold=0, keep_recent_tokens=0, clear_at_least_tokens=0
+    )
     history = history_of(("t", 50), ("u", 999))
 
     assert actions(run(policy, history, FixedCosts(cleared=50, offloaded=50))) == []
 
 
 def test_small_old_results_stay_when_they_gain_too_little_together() -> None:
-    policy = Policy(clearing_token_threshold=10, keep_recent_tokens=0, clear_at_least_tokens=50, keep_recent_turns=0)
+    policy = Policy(
+        clearing_token_threshold=10, keep_recent_tokens=0, clear_at_least_tokens=50, keep_recent_turns=0
+    )
     history = history_of(("t", 100), ("t", 100), ("u", 4), ("a", 4), ("t", 200), ("u", 4))
 
     assert actions(run(policy, history)) == [(0, "clear", 6), (1, "clear", 6), (4, "clear", 6)]
@@ -221,7 +235,9 @@ def test_the_results_of_the_last_turns_stay_however_large() -> None:
         keep_recent_turns=2,
         offloading_token_limit=None,
     )
-    history = history_of(("a", 1), ("t", 900), ("a", 1), ("t", 900), ("a", 1), ("t", 900), ("t", 900), ("u", 9))
+    history = history_of(
+        ("a", 1), ("t", 900), ("a", 1), ("t", 900), ("a", 1), ("t", 900), ("t", 900), ("u", 9)
+    )
 
     assert [place for place, _, _ in actions(run(policy, history))] == [1]
 
@@ -306,7 +322,9 @@ SIZES = st.one_of(st.just(0), st.integers(1, 100), st.integers(100, 2000), st.ju
 TOOLS = st.sampled_from(["t", "ex", None, "read_offloaded", "whole"])
 TURNS = st.lists(
     st.tuples(
-        st.integers(0, 300), st.lists(st.tuples(SIZES, TOOLS), max_size=4), st.one_of(st.none(), st.integers(0, 300))
+        st.integers(0, 300),
+        st.lists(st.tuples(SIZES, TOOLS), max_size=4),
+        st.one_of(st.none(), st.integers(0, 300)),
     ),
     max_size=12,
 )
@@ -342,7 +360,9 @@ def histories(draw: st.DrawFn) -> list[Entry]:
 
 def _results_in_one(message: int, turn: int, results: list[tuple[int, str | None]]) -> Entry:
     return Entry(
-        False, 5, tuple(ToolResult(Place(message, i), turn, tool, size) for i, (size, tool) in enumerate(results))
+        False,
+        5,
+        tuple(ToolResult(Place(message, i), turn, tool, size) for i, (size, tool) in enumerate(results)),
     )
 
 
@@ -413,7 +433,10 @@ def test_recent_results_are_not_cleared(history: list[Entry], policy: Policy) ->
         ({"exclude_tools": "search"}, r"exclude_tools=\('search',\)"),
         ({"keep_recent_tokens": -1}, "keep_recent_tokens takes a whole number of at least 0, not -1"),
         ({"keep_recent_tokens": None}, "keep_recent_tokens takes a whole number of at least 0, not None"),
-        ({"clearing_token_threshold": 1.5}, "clearing_token_threshold takes a whole number of at least 0 or None"),
+        (
+            {"clearing_token_threshold": 1.5},
+            "clearing_token_threshold takes a whole number of at least 0 or None",
+        ),
         ({"page_tokens": 10}, "page_tokens takes a whole number of at least 200"),
         ({"preview_tokens": True}, "preview_tokens takes a whole number"),
         ({"placeholder": " \t"}, "placeholder takes one line of text that is not blank"),

@@ -27,7 +27,15 @@ def test_different_names_become_different_segments(names: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("a/b", "a_2fb"), ("A", "a"), ("a.", "a"), ("", "_"), ("con", "_63on"), ("x" * 65, "x" * 66), ("a\n", "a")],
+    [
+        ("a/b", "a_2fb"),
+        ("A", "a"),
+        ("a.", "a"),
+        ("", "_"),
+        ("con", "_63on"),
+        ("x" * 65, "x" * 66),
+        ("a\n", "a"),
+    ],
 )
 def test_names_that_other_systems_mix_up_stay_apart(one: str, other: str) -> None:
     assert key_segment(one) != key_segment(other)
@@ -38,11 +46,23 @@ def test_a_plain_name_stays_readable() -> None:
 
 
 @given(NAMES, NAMES, st.binary(min_size=32, max_size=32))
-def test_the_same_content_in_another_session_has_another_reference(one: str, other: str, digest: bytes) -> None:
+def test_the_same_content_in_another_session_has_another_reference(
+    one: str, other: str, digest: bytes
+) -> None:
     assert is_reference(reference_for(one, digest))
     assert (reference_for(one, digest) == reference_for(other, digest)) == (one == other)
 
 
-@pytest.mark.parametrize("ref", ["", "abcdefgh234567a", "abcdefgh234567abc", "ABCDEFGH234567AB", "abcdefgh234567a1", "abcdefgh234567ab\n"])
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "",
+        "abcdefgh234567a",
+        "abcdefgh234567abc",
+        "ABCDEFGH234567AB",
+        "abcdefgh234567a1",
+        "abcdefgh234567ab\n",
+    ],
+)
 def test_text_of_another_form_is_no_reference(ref: str) -> None:
     assert not is_reference(ref)

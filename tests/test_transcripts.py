@@ -118,7 +118,11 @@ def text_in(content: Any) -> str:
 def pairs(messages: list[Any]) -> list[tuple[Any, ...]]:
     """Return who calls what and who answers, in order."""
     return [
-        (m["role"], m.get("tool_call_id"), [(c["id"], c["function"]["name"]) for c in m.get("tool_calls") or []])
+        (
+            m["role"],
+            m.get("tool_call_id"),
+            [(c["id"], c["function"]["name"]) for c in m.get("tool_calls") or []],
+        )
         for m in messages
     ]
 

@@ -3,7 +3,7 @@
     from offloadkit import Offloader, Policy
 
     with Offloader("file:///var/lib/agent", session="run-42", policy=Policy.frugal()) as offloader:
-        shown = offloader.offload(result, tool="search_code")   # the same object, or a preview and a reference
+        shown = offloader.offload(result, tool="search_code")   # the same object, or a preview and reference
         messages = offloader.reduce(messages)                   # before each model call
         answer = offloader.read_tool.call(arguments)            # what the agent's read tool answers
 

@@ -260,4 +260,3 @@ def check_range(start: int, length: int | None) -> None:
     """Raise `ValueError` for a range that no object can have; backends call this first in `read`."""
     if start < 0 or (length is not None and length < 0):
         raise ValueError(f"a range must not be negative: start={start}, length={length}")
-

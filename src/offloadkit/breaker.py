@@ -23,7 +23,7 @@ class CircuitBreaker:
         longest_pause: float = 60.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """Make a closed breaker; ``clock`` returns seconds that never go back, by default ``time.monotonic``."""
+        """Make a closed breaker; ``clock`` returns seconds and is by default ``time.monotonic``."""
         self._pause = pause
         self._longest_pause = longest_pause
         self._clock = clock or time.monotonic

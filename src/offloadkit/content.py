@@ -96,7 +96,9 @@ def decode(content_type: str, body: bytes, structure: bytes) -> Any:
             return _decode_blocks(body, structure)
     except (ValueError, LookupError, TypeError) as error:
         raise Corrupt(f"a stored {content_type} object cannot be decoded") from error
-    raise Corrupt(f"a stored object is of the content type {content_type!r}, which this version does not know")
+    raise Corrupt(
+        f"a stored object is of the content type {content_type!r}, which this version does not know"
+    )
 
 
 def readable_text(value: Any) -> str:

@@ -51,7 +51,12 @@ class History:
 
 
 def read_history(
-    message_format: Format, messages: Sequence[Any], *, counter: TokenCounter, placeholder: str, verify: Verify
+    message_format: Format,
+    messages: Sequence[Any],
+    *,
+    counter: TokenCounter,
+    placeholder: str,
+    verify: Verify,
 ) -> History:
     """Read the facts off the messages; ``verify`` is asked for texts of our own shape only."""
     views = message_format.views(messages)
@@ -103,7 +108,13 @@ def _outside_units(view: MessageView, counter: TokenCounter) -> int:
 
 
 def _standing(
-    view: ResultView, call: CallView | None, turn: int, *, counter: TokenCounter, placeholder: str, verify: Verify
+    view: ResultView,
+    call: CallView | None,
+    turn: int,
+    *,
+    counter: TokenCounter,
+    placeholder: str,
+    verify: Verify,
 ) -> Standing:
     result = ToolResult(
         place=view.place,
@@ -122,8 +133,7 @@ def _standing(
         return Standing(view, result, call, None)
     opens = verify(found.placeholder.ref)
     if opens is None:
-        state = "fixed" if found.offloaded else "cleared"
-        return Standing(view, replace(result, state=state), call, None)
+        return Standing(view, replace(result, state="fixed" if found.offloaded else "cleared"), call, None)
     if not opens:
         return Standing(view, result, call, None)
     return Standing(view, replace(result, state="offloaded" if found.offloaded else "cleared"), call, found)

@@ -314,7 +314,9 @@ class Offloader:
         )
 
     def _replay(self, history: History, replacements: Replacements) -> Plan:
-        return replay(self.policy, history.entries, replacements, self._counter, read_tool=self.read_tool.name)
+        return replay(
+            self.policy, history.entries, replacements, self._counter, read_tool=self.read_tool.name
+        )
 
     def _carry_out(self, plan: Plan, replacements: Replacements) -> dict[Place, Replacement]:
         """Store what the plan lets go, and return the replacements of what is stored."""
@@ -359,9 +361,7 @@ class Offloader:
         return mark if self._guard.save(encoded, about) else None
 
     def _announce_decision(self, decision: Decision, standing: Standing, made: Replacement) -> None:
-        self._announce(
-            decision.action, standing, made.placeholder, decision.size_before, decision.size_after
-        )
+        self._announce(decision.action, standing, made.placeholder, decision.size_before, decision.size_after)
 
     def _announce(
         self, action: str, standing: Standing, placeholder: Placeholder | None, before: int, after: int
@@ -380,7 +380,9 @@ class Offloader:
                 Offloaded(session=self.session, ref=ref, tokens=tokens, tokens_after=tokens_after, **about)
             )
         else:
-            self._emit(Cleared(session=self.session, ref=ref, tokens=tokens, tokens_after=tokens_after, **about))
+            self._emit(
+                Cleared(session=self.session, ref=ref, tokens=tokens, tokens_after=tokens_after, **about)
+            )
 
     def _emit(self, event: Event) -> None:
         self.statistics.add(event)

@@ -20,7 +20,15 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["OFFLOADED_WORDS", "Found", "Placeholder", "parse", "render_cleared", "render_offloaded", "shown_tool"]
+__all__ = [
+    "OFFLOADED_WORDS",
+    "Found",
+    "Placeholder",
+    "parse",
+    "render_cleared",
+    "render_offloaded",
+    "shown_tool",
+]
 
 OFFLOADED_WORDS: Final = "[Tool result offloaded]"
 MAX_TOOL_CHARACTERS: Final = 64
@@ -90,7 +98,9 @@ def render_cleared(placeholder: Placeholder, *, words: str, read_tool: str) -> s
     return f"{words} {_facts(placeholder)}. {call} returns it{again}."
 
 
-def render_offloaded(placeholder: Placeholder, *, shown: str, next_call: str, preview: str, read_tool: str) -> str:
+def render_offloaded(
+    placeholder: Placeholder, *, shown: str, next_call: str, preview: str, read_tool: str
+) -> str:
     """Return the header line and the preview that an offloaded result leaves.
 
     Args:
@@ -120,7 +130,9 @@ def _facts(placeholder: Placeholder) -> str:
     of_tool = f" of {placeholder.tool}" if placeholder.tool else ""
     failed = ", failed" if placeholder.failed else ""
     media = f", with {_count(placeholder.media, 'attachment')}" if placeholder.media else ""
-    return f"{_count(placeholder.tokens, 'token')}, {_count(placeholder.lines, 'line')}{of_tool}{failed}{media}"
+    return (
+        f"{_count(placeholder.tokens, 'token')}, {_count(placeholder.lines, 'line')}{of_tool}{failed}{media}"
+    )
 
 
 def _on_one_line(text: str) -> str:

@@ -33,7 +33,7 @@ class ToolRule:
         preview: The kind of preview to make ("json", "log", …) in place of the recognised one.
     """
 
-    offloading_token_limit: int | None | Literal["inherit"] = INHERIT
+    offloading_token_limit: int | Literal["inherit"] | None = INHERIT
     clear: bool = True
     preview: str | None = None
 
@@ -247,7 +247,12 @@ class Plan:
 
 
 def replay(
-    policy: Policy, history: Iterable[Entry], costs: Costs, counter: TokenCounter, *, read_tool: str | None = None
+    policy: Policy,
+    history: Iterable[Entry],
+    costs: Costs,
+    counter: TokenCounter,
+    *,
+    read_tool: str | None = None,
 ) -> Plan:
     """Decide as each model call of ``history`` would have decided.
 

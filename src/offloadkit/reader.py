@@ -70,7 +70,9 @@ class Reader:
     def answer(self, request: ReadRequest) -> str:
         """Return the answer to a request: at most ``page_tokens``, whatever is asked and whatever fails."""
         if self._guard is None:
-            return "Nothing is stored: results that were cleared are gone. Call the tool again if you need one."
+            return (
+                "Nothing is stored: results that were cleared are gone. Call the tool again if you need one."
+            )
         try:
             return self._answer(self._guard, request)
         except Corrupt:

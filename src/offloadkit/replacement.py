@@ -106,7 +106,11 @@ class Replacements:
             is_error=standing.result.is_error,
         )
         text = render_offloaded(
-            placeholder, shown=made.shown, next_call=made.next_call, preview=made.text, read_tool=self._read_tool
+            placeholder,
+            shown=made.shown,
+            next_call=made.next_call,
+            preview=made.text,
+            read_tool=self._read_tool,
         )
         return self._joined(standing, text, placeholder, encoded, keep_media=True)
 

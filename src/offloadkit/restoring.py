@@ -49,7 +49,9 @@ def _argument_references(views: Sequence[MessageView]) -> dict[Place, str]:
     return {call.place: ref for call in calls if (ref := emptied_reference(call.arguments)) is not None}
 
 
-def _load_all(references: dict[Place, str], archive: Archive, emit: Callable[[Event], None]) -> dict[Place, Any]:
+def _load_all(
+    references: dict[Place, str], archive: Archive, emit: Callable[[Event], None]
+) -> dict[Place, Any]:
     loaded: dict[Place, Any] = {}
     for place, ref in references.items():
         try:

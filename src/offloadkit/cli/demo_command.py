@@ -64,7 +64,9 @@ def _library() -> Path:
 def _reference(messages: list[Message], tool: str) -> str:
     """Return the reference that the history shows for the first result of a tool, as a model would find it."""
     for message in messages:
-        found = re.search(rf'lines of {tool}\b.*?read_offloaded\(ref="([a-z2-7]+)"\)', str(message["content"]))
+        found = re.search(
+            rf'lines of {tool}\b.*?read_offloaded\(ref="([a-z2-7]+)"\)', str(message["content"])
+        )
         if message["role"] == "tool" and found:
             return found[1]
     raise click.ClickException(f"the demo's model sees no reference to a result of {tool}")
@@ -174,9 +176,7 @@ def _tell_result(whole: Message, shown: Message, say: Callable[[str], None]) -> 
         say(f"   | … {len(lines) - 6:,} more lines")
 
 
-def _tell_cleared(
-    sent: list[Message], history: list[Message], told: int, say: Callable[[str], None]
-) -> int:
+def _tell_cleared(sent: list[Message], history: list[Message], told: int, say: Callable[[str], None]) -> int:
     cleared = [now["content"] for now, before in zip(sent, history, strict=True) if now is not before]
     if len(cleared) > told:
         say(f"\n   cleared by now: {len(cleared)} old results, the last as")

@@ -27,7 +27,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, err: b
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     content = [list(row) for row in rows]
     for number, column in enumerate(columns):
-        right = bool(content) and all(row[number][:1].isdigit() or row[number] in {"", "-"} for row in content)
+        right = bool(content) and all(
+            row[number][:1].isdigit() or row[number] in {"", "-"} for row in content
+        )
         table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=right)
     for row in content:
         table.add_row(*(_plain(cell) for cell in row))

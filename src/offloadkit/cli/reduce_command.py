@@ -20,7 +20,9 @@ __all__ = ["command"]
 @click.command(name="reduce")
 @click.argument("transcript")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where the reduced transcript goes.")
-@click.option("--format", "format_name", metavar="NAME", help="The message format; recognised when not given.")
+@click.option(
+    "--format", "format_name", metavar="NAME", help="The message format; recognised when not given."
+)
 @policy_options
 @session_options
 @json_option
@@ -55,7 +57,9 @@ def command(
         store.close()
     failed = [event for event in failures if isinstance(event, StoreFailed)]
     if failed:
-        raise Unavailable(f"the store failed to {failed[0].operation} ({failed[0].error}); nothing was written")
+        raise Unavailable(
+            f"the store failed to {failed[0].operation} ({failed[0].error}); nothing was written"
+        )
     source.write(reduced, output)
     to_stderr = output == "-"
     if as_json:

@@ -17,8 +17,12 @@ __all__ = ["command"]
 @click.command(name="restore")
 @click.argument("transcript")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where the restored transcript goes.")
-@click.option("--format", "format_name", metavar="NAME", help="The message format; recognised when not given.")
-@click.option("--keep-missing", is_flag=True, help="Leave placeholders whose reference does not open in place.")
+@click.option(
+    "--format", "format_name", metavar="NAME", help="The message format; recognised when not given."
+)
+@click.option(
+    "--keep-missing", is_flag=True, help="Leave placeholders whose reference does not open in place."
+)
 @session_options
 @json_option
 def command(

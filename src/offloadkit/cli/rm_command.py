@@ -52,7 +52,9 @@ def command(
             Archive(store, session=session, namespace=namespace).delete(list(refs))
             deleted, size = len(refs), None
         else:
-            prefix = key_segment(namespace) + "/" + (f"{key_segment(session)}/" if session is not None else "")
+            prefix = (
+                key_segment(namespace) + "/" + (f"{key_segment(session)}/" if session is not None else "")
+            )
             done = [(1, stat.size) for stat in with_progress(delete_objects(store, prefix), label="Deleting")]
             deleted, size = len(done), sum(bytes_ for _, bytes_ in done)
     finally:

@@ -79,7 +79,9 @@ def read_transcript(path: str) -> Transcript:
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
     except (OSError, EOFError) as error:
-        raise TranscriptError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise TranscriptError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     try:
         text = data.decode("utf-8-sig", "surrogatepass")
     except UnicodeDecodeError as error:
@@ -103,7 +105,9 @@ def _parse(path: str, text: str) -> Transcript:
         if "role" in document or "type" in document:
             return Transcript([document], is_lines=True)
     keys = ", ".join(LIST_KEYS)
-    raise TranscriptError(f"{path} is no transcript: it takes a list of messages, or an object with one of {keys}")
+    raise TranscriptError(
+        f"{path} is no transcript: it takes a list of messages, or an object with one of {keys}"
+    )
 
 
 def _parse_lines(path: str, text: str, whole: json.JSONDecodeError) -> Transcript:
