@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +65,3 @@ def _paths_or_skip() -> list[Any]:
         return list(paths)
     reason = "no transcripts: set OFFLOADKIT_DATA to the folder that holds MANIFEST.jsonl"
     return [pytest.param(DATA, marks=pytest.mark.skip(reason=reason))]
-
-
-@pytest.fixture
-def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run without settings of the user."""
-    for name in [name for name in os.environ if name.startswith("OFFLOADKIT_")]:
-        monkeypatch.delenv(name)
-    yield

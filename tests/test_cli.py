@@ -307,7 +307,8 @@ def test_help_is_there(run: Run, arguments: list[str]) -> None:
 def test_help_loads_neither_rich_nor_a_backend() -> None:
     code = (
         "import sys\nfrom offloadkit.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-        "print([n for n in ('rich', 're2', 'jmespath', 'offloadkit.offloader', 'importlib.metadata') if n in sys.modules])"
+        "names = ('rich', 're2', 'jmespath', 'offloadkit.offloader', 'importlib.metadata')\n"
+        "print([name for name in names if name in sys.modules])"
     )
 
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

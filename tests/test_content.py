@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 from typing import Any
 
@@ -95,7 +95,7 @@ def test_a_value_nested_too_deeply_is_not_replaced() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (datetime.date(2026, 1, 2), "2026-01-02"),
+        (dt.date(2026, 1, 2), "2026-01-02"),
         ({"price": decimal.Decimal("1.50")}, '{"price": "1.50"}'),
         ({"raw": b"abc"}, '{"raw": "abc"}'),
         ({3, 1, 2}, "[1, 2, 3]"),
@@ -108,7 +108,7 @@ def test_any_value_has_some_readable_text(value: Any, expected: str) -> None:
 
 
 def test_a_value_that_json_cannot_hold_becomes_its_readable_text() -> None:
-    content = content_of({"at": datetime.date(2026, 1, 2)}, Content)
+    content = content_of({"at": dt.date(2026, 1, 2)}, Content)
 
     assert content == text_content('{"at": "2026-01-02"}')
 

@@ -74,8 +74,10 @@ def applied(history: list[Entry], plan: Plan) -> list[Entry]:
         decision = final.get(result.place)
         if decision is None:
             return result
-        state = "cleared" if decision.action == "clear" else "offloaded"
-        return replace(result, size=decision.size_after, state=state)
+        size = decision.size_after
+        if decision.action == "clear":
+            return replace(result, size=size, state="cleared")
+        return replace(result, size=size, state="offloaded")
 
     return [replace(entry, results=tuple(after(result) for result in entry.results)) for entry in history]
 
@@ -128,7 +130,8 @@ def reference_step(messages: list[list[Any]], threshold: int, keep: int, exclude
     """
 
     def tokens(message: list[Any]) -> int:
-        return math.ceil(message[1] / 4)
+        size: int = message[1]
+        return math.ceil(size / 4)
 
     if sum(tokens(m) for m in messages if m[0] == "t" and not m[3]) <= threshold:
         return []

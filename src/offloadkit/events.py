@@ -1,7 +1,7 @@
 """What happened, as frozen facts: for logs, metrics and audit. No event holds content or a secret.
 
-Pass ``on_event`` to `offloadkit.Offloader` to receive them, on the thread on which they happen. A callback that
-raises is logged and otherwise ignored: watching never breaks the run.
+Pass ``on_event`` to `offloadkit.Offloader` to receive them, on the thread on which they happen. A callback
+that raises is logged and otherwise ignored: watching never breaks the run.
 """
 
 from __future__ import annotations

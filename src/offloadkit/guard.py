@@ -87,7 +87,7 @@ class GuardedArchive:
     def _note_failure(self, operation: str, error: BackendError) -> None:
         paused = self._breaker.failed()
         _log.warning(
-            "session %r: the store failed to %s (%s); the text stays in place, and the store is left alone for %g s",
+            "session %r: the store failed to %s (%s); the text stays in place, and it is left alone for %g s",
             self.archive.session,
             operation,
             error,

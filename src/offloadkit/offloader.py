@@ -43,7 +43,8 @@ _T = TypeVar("_T")
 class Offloader:
     """Keeps large and old tool results of one session out of the context, and within reach.
 
-    Safe to use from many threads. `aoffload`, `areduce`, `aread` and `arestore` do the same in a worker thread.
+    Safe to use from many threads. `aoffload`, `areduce`, `aread` and `arestore` do the same in a
+    worker thread.
 
     Attributes:
         policy: What is offloaded and cleared.
@@ -103,7 +104,7 @@ class Offloader:
         self.read_tool = ReadTool(read_tool_name, self._reader.answer)
         if session is None and self._guard is not None and self._guard.archive.backend.caps.persistent:
             _log.warning(
-                "no session was given: what is stored opens with session=%r only; pass your conversation's id",
+                "no session was given: what is stored opens with session=%r only; pass an id of your own",
                 self.session,
             )
 
@@ -126,8 +127,8 @@ class Offloader:
             format: The message format whose blocks a list holds.
 
         Returns:
-            The same object when it stays: it is small, excluded, the read tool's own, or the store failed. Else
-            a text with a preview and the reference, or a list of blocks when parts that are no text stay.
+            The same object when it stays: it is small, excluded, the read tool's own, or the store failed.
+            Else a text with a preview and the reference, or a list of blocks when parts that are no text stay.
 
         Raises:
             FormatError: No format has this name.
@@ -202,9 +203,9 @@ class Offloader:
         context: int | None = None,
         query: str | None = None,
     ) -> str:
-        """Return what the read tool answers; see `offloadkit.reading.ReadRequest`. Never raises for a reference.
+        """Return what the read tool answers; see `offloadkit.reading.ReadRequest`.
 
-        Without a reference it lists what this session has stored.
+        Never raises for what is asked. Without a reference it lists what this session has stored.
         """
         refs = (ref,) if isinstance(ref, str) else tuple(ref)
         return self._reader.answer(
@@ -391,7 +392,7 @@ class Offloader:
             return
         try:
             self._on_event(event)
-        except Exception:
+        except Exception:  # noqa: BLE001  whatever it raises, the run goes on
             _log.exception("the on_event callback raised for %s", type(event).__name__)
 
 

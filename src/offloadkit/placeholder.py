@@ -2,14 +2,15 @@
 
 A cleared result leaves one line::
 
-    [Old tool result content cleared] 5,214 tokens, 480 lines of search_code. read_offloaded(ref="…") returns it.
+    [Old tool result content cleared] 5,214 tokens, 480 lines of search_code.
+    read_offloaded(ref="…") returns it.
 
 An offloaded one leaves a header line of the same shape and, below it, a preview::
 
     [Tool result offloaded] 5,214 tokens, 480 lines of search_code. Below: first 12 and last 8 lines.
     read_offloaded(ref="…") returns all of it; add offset=13 to read on.
 
-(in one line). Both hold no clock and no random part: the same facts give the same bytes. `parse` reads the
+(each in one line). Both hold no clock and no random part: the same facts give the same bytes. `parse` reads the
 facts back, so that a history which was reduced before leads to the same bytes as the untouched one. Text of
 this shape is ours only if the archive knows the reference; that is for the caller to check.
 """
@@ -35,7 +36,8 @@ MAX_TOOL_CHARACTERS: Final = 64
 
 _FACTS = (
     r"(?P<tokens>[0-9][0-9,]*) tokens?, (?P<lines>[0-9][0-9,]*) lines?"
-    r"(?: of (?P<tool>[A-Za-z0-9_.:/@-]{1,64}))?(?P<failed>, failed)?(?:, with (?P<media>[0-9]+) attachments?)?"
+    r"(?: of (?P<tool>[A-Za-z0-9_.:/@-]{1,64}))?(?P<failed>, failed)?"
+    r"(?:, with (?P<media>[0-9]+) attachments?)?"
 )
 _CALL = r"[A-Za-z_][A-Za-z0-9_.-]*\(ref=\"(?P<ref>[a-z2-7]{16})\"\)"
 _CLEARED = re.compile(

@@ -84,7 +84,7 @@ class Policy:
     offloading_token_limit: int | None = 20_000
     placeholder: str = "[Old tool result content cleared]"
     exclude_tools: Collection[str] = ()
-    token_counter: str | Callable[[str], int] | TokenCounter = "bytes"
+    token_counter: str | Callable[[str], int] | TokenCounter = "bytes"  # noqa: S105  no password
     keep_recent_turns: int = 1
     clear_at_least_tokens: int = 10_000
     batch_token_limit: int | None = None
@@ -282,8 +282,10 @@ class _Held:
 
 
 class _Replay:
-    """The walk. A step costs the same however long the history is: both bounds of what is recent only move
-    forward, and a result becomes a candidate for clearing once.
+    """The walk.
+
+    A step costs the same however long the history is: both bounds of what is recent only move forward, and a
+    result becomes a candidate for clearing once.
     """
 
     def __init__(self, policy: Policy, costs: Costs, counter: TokenCounter, read_tool: str | None) -> None:

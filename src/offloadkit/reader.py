@@ -76,10 +76,10 @@ class Reader:
         try:
             return self._answer(self._guard, request)
         except Corrupt:
-            return "This result cannot be shown: what is stored of it is damaged. Call the tool again if you need it."
+            return "This result cannot be shown: it is damaged. Call the tool again if you need it."
         except BackendError:
             return unavailable(self._tool_name)
-        except Exception:
+        except Exception:  # noqa: BLE001  an agent's run must not end here
             _log.exception("session %r: a read failed", self._session)
             return "This result cannot be shown in this way; ask for it with ref alone."
 

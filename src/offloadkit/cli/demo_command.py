@@ -1,8 +1,8 @@
 """``offloadkit demo``: a whole agent loop over real tool output, with no key and no network.
 
 The tools are real: they search and read the source of this Python's standard library. The model is a script
-of what a model would do, but it sees only what `Offloader.reduce` leaves of the history: every reference that it
-passes to the read tool it takes from the text it was shown.
+of what a model would do, but it sees only what `Offloader.reduce` leaves of the history: every reference
+that it passes to the read tool it takes from the text it was shown.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def command(
     missing = [event.ref for event in events if isinstance(event, RestoreMissed)]
     if missing and not keep_missing:
         raise NotFound(
-            f"{len(missing):,} of the references do not open in session {session!r}, the first is {missing[0]}; "
+            f"{len(missing):,} of the references do not open in session {session!r}, "
+            f"the first is {missing[0]}; "
             "name the right --session and --backend, or pass --keep-missing to leave them in place"
         )
     source.write(restored, output)
