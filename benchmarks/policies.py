@@ -2,9 +2,9 @@
 
     python benchmarks/policies.py [--json] [FOLDER]
 
-FOLDER holds a MANIFEST.jsonl and transcripts in the OpenAI chat format; by default OFFLOADKIT_DATA.
-Nothing is sent anywhere. The price is that of a cached prefix: 0.1 for what the call before sent in the same form, 1.25
-for the rest (the multipliers of Anthropic's prompt cache).
+FOLDER holds a MANIFEST.jsonl and transcripts in the OpenAI chat format; by default OFFLOADKIT_DATA. Nothing
+is sent anywhere. The price is that of a cached prefix: 0.1 for what the call before sent in the same form,
+1.25 for the rest (the multipliers of Anthropic's prompt cache).
 """
 
 from __future__ import annotations

@@ -313,7 +313,7 @@ def test_each_cost_is_asked_once_however_long_the_history_is() -> None:
         (Reason("batch_token_limit", 5214, 4000), "the results of the turn hold 5,214 tokens"),
         (
             Reason("clearing_token_threshold", 24100, 20000, 15300, 12),
-            "results hold 24,100 tokens, above clearing_token_threshold 20,000; clearing 12 of them gains 15,300",
+            "24,100 tokens, above clearing_token_threshold 20,000; clearing 12 of them gains 15,300",
         ),
     ],
 )

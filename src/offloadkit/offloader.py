@@ -128,7 +128,7 @@ class Offloader:
 
         Returns:
             The same object when it stays: it is small, excluded, the read tool's own, or the store failed.
-            Else a text with a preview and the reference, or a list of blocks when parts that are no text stay.
+            Else a text with a preview and the reference, or a list of blocks when other parts stay.
 
         Raises:
             FormatError: No format has this name.

@@ -10,9 +10,9 @@ An offloaded one leaves a header line of the same shape and, below it, a preview
     [Tool result offloaded] 5,214 tokens, 480 lines of search_code. Below: first 12 and last 8 lines.
     read_offloaded(ref="…") returns all of it; add offset=13 to read on.
 
-(each in one line). Both hold no clock and no random part: the same facts give the same bytes. `parse` reads the
-facts back, so that a history which was reduced before leads to the same bytes as the untouched one. Text of
-this shape is ours only if the archive knows the reference; that is for the caller to check.
+(each in one line). Both hold no clock and no random part: the same facts give the same bytes. `parse` reads
+the facts back, so that a history which was reduced before leads to the same bytes as the untouched one. Text
+of this shape is ours only if the archive knows the reference; that is for the caller to check.
 """
 
 from __future__ import annotations

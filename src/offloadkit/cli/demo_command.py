@@ -62,7 +62,7 @@ def _library() -> Path:
 
 
 def _reference(messages: list[Message], tool: str) -> str:
-    """Return the reference that the history shows for the first result of a tool, as a model would find it."""
+    """Return the reference that the history shows for the first result of a tool."""
     for message in messages:
         found = re.search(
             rf'lines of {tool}\b.*?read_offloaded\(ref="([a-z2-7]+)"\)', str(message["content"])
