@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
+from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from offloadkit.backend import Caps, Page, Stat, check_range
@@ -46,13 +44,11 @@ class SQLBackend:
         """
         self._dialect = dialect
         self._table = objects_table(table)
-        self._engine = dialect.engine()
-        self._statements = Statements(table, self._engine.dialect, lock=dialect.lock)
-        self._errors = (self._engine.dialect.loaded_dbapi.Error, SQLAlchemyError)
-        self._connections = Connections(self._engine, dialect)
-        self._setup = threading.Lock()
+        self._connections = Connections(dialect)
+        sqlalchemy_dialect = self._connections.engine.dialect
+        self._statements = Statements(table, sqlalchemy_dialect, lock=dialect.lock)
+        self._errors = (sqlalchemy_dialect.loaded_dbapi.Error, SQLAlchemyError)
         self._ready = False
-        _LIVING.add(self)
 
     @property
     def caps(self) -> Caps:
@@ -230,12 +226,11 @@ class SQLBackend:
         return self._dialect.failure(getattr(error, "orig", None) or error)
 
     def _make_ready(self) -> None:
-        with self._setup:
+        with self._connections.setup, self._connections.slot() as engine:
             if self._ready:
                 return
-            self._connections.check_open()
-            self._dialect.prepare_database(self._engine)
-            found = self._ensure_table()
+            self._dialect.prepare_database(engine)
+            found = self._ensured_table(engine)
             if found:
                 raise BackendError(
                     f"the table {self._table.name} of {self._dialect.place} is not one of ours: "
@@ -243,11 +238,11 @@ class SQLBackend:
                 )
             self._ready = True
 
-    def _ensure_table(self) -> Sequence[str]:
+    def _ensured_table(self, engine: Engine) -> Sequence[str]:
         """Make and check the table; try again where another process was making it at the same moment."""
         for attempt in range(1, _SETUP_ATTEMPTS + 1):
             try:
-                with self._engine.connect() as connection:
+                with engine.connect() as connection:
                     return ensure_table(connection, self._table, begin=self._dialect.begin)
             except DBAPIError as error:
                 may_be_a_race = type(self._failure(error)) in {BackendError, AlreadyExists}
@@ -255,29 +250,6 @@ class SQLBackend:
                     raise
         raise AssertionError("unreachable")
 
-    def _renew_after_fork(self) -> None:
-        """Leave every connection to the parent: using one here, or closing it, would break the parent's."""
-        _INHERITED.append(self._connections)
-        refused = self._connections.refused
-        if not self._dialect.persistent:
-            refused = refused or "belongs to the process that made it, and this one was forked from that"
-        self._engine = self._dialect.engine()
-        self._connections = Connections(self._engine, self._dialect, refused=refused)
-        self._setup = threading.Lock()
-
 
 def _not_found(key: str) -> NotFound:
     return NotFound("no object has this key", key=key)
-
-
-_LIVING: weakref.WeakSet[SQLBackend] = weakref.WeakSet()
-_INHERITED: list[Connections] = []
-
-
-def _renew_all_after_fork() -> None:
-    for backend in list(_LIVING):
-        backend._renew_after_fork()  # noqa: SLF001  part of the class that fits no method
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_all_after_fork)

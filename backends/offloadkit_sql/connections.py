@@ -1,15 +1,16 @@
 """A small pool of connections that SQLAlchemy makes.
 
 SQLAlchemy's own pool takes 5 µs for a checkout (measured), as much as SQLite takes to read 1 KB. This one
-takes a tenth of that. It hands out the connection that was used last, and repeats once what fell victim
-to a lost connection or to a deadlock.
+takes a tenth of that, repeats once what fell victim to a lost connection or to a deadlock, and goes on in
+a forked child.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from queue import Empty, SimpleQueue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Engine
@@ -18,98 +19,158 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from offloadkit.errors import BackendError, Unavailable
 from offloadkit_sql.dialect import Dialect
+from offloadkit_sql.forking import watch
+from offloadkit_sql.slots import Slots
 
 __all__ = ["Connections"]
 
 WAIT_SECONDS: Final = 30.0
+FORK_WAIT_SECONDS: Final = 5.0
 
 _T = TypeVar("_T")
 
+_inherited: list[object] = []
+"""Connections of the parent process, which must not be collected in this one."""
+
 
 class Connections:
-    """At most ``dialect.pool_size`` connections, each used by one thread at a time."""
+    """At most ``dialect.pool_size`` connections, each used by one thread at a time.
 
-    def __init__(self, engine: Engine, dialect: Dialect, *, refused: str = "") -> None:
-        """Make an empty pool; ``refused`` says why it will never hand out anything."""
-        self._engine = engine
+    Attributes:
+        engine: Makes the connections.
+        setup: Held by the thread that makes the table.
+        refused: Why there are no connections any more, or "".
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self.refused = refused
-        self._idle: deque[PoolProxiedConnection] = deque()
-        self._permits: SimpleQueue[None] = SimpleQueue()
-        for _ in range(dialect.pool_size):
-            self._permits.put(None)
+        self.refused = ""
+        self._at_rest: list[PoolProxiedConnection | None] = []
+        self._start()
+        watch(self)
 
     def run(self, work: Callable[..., _T], *arguments: Any, repeat: bool = True) -> _T:
         """Return ``work(connection, *arguments)``; a lost connection or a deadlock is tried once more."""
-        pooled = self._take()
+        connection = self._take()
         try:
-            result = work(pooled.dbapi_connection, *arguments)
+            result = work(connection.dbapi_connection, *arguments)
         except BaseException as error:
-            if not (self._settle(pooled, error) and repeat):
+            if not (self._settle(connection, error) and repeat):
                 raise
         else:
-            self._give_back(pooled)
+            self._give_back(connection)
             return result
         return self.run(work, *arguments, repeat=False)
 
-    def check_open(self) -> None:
-        """Raise `BackendError` after `close`, or in a process that may not use these connections."""
-        if self.refused:
-            raise BackendError(f"the backend for {self._dialect.place} {self.refused}")
+    @contextmanager
+    def slot(self) -> Iterator[Engine]:
+        """Hold the right to one connection, for work that lets the engine make its own."""
+        held = self._take_slot()
+        try:
+            self.check_open()
+            yield self.engine
+        finally:
+            self._slots.give_back(held)
 
     def close(self) -> None:
         """Close what is idle now, and the others as soon as they are given back."""
         self.refused = "was closed; open it again to use it"
         self._close_idle()
-        self._engine.dispose()
 
-    def _take(self) -> PoolProxiedConnection:
+    def before_fork(self) -> None:
+        """Wait until no call is in progress, where a child would hang otherwise."""
+        if not self._dialect.rests_for_fork:
+            return
+        give_up = time.monotonic() + FORK_WAIT_SECONDS
         try:
-            self._permits.get(timeout=WAIT_SECONDS)
-        except Empty:
+            while len(self._at_rest) < self._dialect.pool_size:
+                self._at_rest.append(self._slots.take(give_up - time.monotonic()))
+        except TimeoutError:
+            pass  # the child finds some of them missing
+
+    def after_fork_in_parent(self) -> None:
+        """Let calls go on."""
+        while self._at_rest:
+            self._slots.give_back(self._at_rest.pop())
+
+    def after_fork_in_child(self) -> None:
+        """Leave all connections to the parent."""
+        _inherited.append((self.engine, self._slots, self._at_rest))
+        if not self.refused and not self._dialect.persistent:
+            self.refused = "belongs to the process that this one was forked from"
+        elif (
+            not self.refused and self._dialect.rests_for_fork and len(self._at_rest) < self._dialect.pool_size
+        ):
+            self.refused = "was busy when this process was forked; open it again to use it"
+        self._at_rest = []
+        self._start()
+
+    def _start(self) -> None:
+        self.engine = self._dialect.engine()
+        self.setup = threading.Lock()
+        empty: list[PoolProxiedConnection | None] = [None] * self._dialect.pool_size
+        self._slots = Slots(empty)
+
+    def check_open(self) -> None:
+        """Raise `BackendError` where `refused` says why."""
+        if self.refused:
+            raise BackendError(f"the backend for {self._dialect.place} {self.refused}")
+
+    def _take_slot(self) -> PoolProxiedConnection | None:
+        try:
+            return self._slots.take(WAIT_SECONDS)
+        except TimeoutError:
             raise Unavailable(
                 f"all {self._dialect.pool_size} connections to {self._dialect.place} were in use "
                 f"for {WAIT_SECONDS:g} seconds; raise the option 'pool_size'"
             ) from None
+
+    def _take(self) -> PoolProxiedConnection:
+        slot = self._take_slot()
+        if slot is not None and not self.refused:
+            return slot
         try:
             self.check_open()
-            return self._idle.pop() if self._idle else self._connect()
+            return self._connect()
         except BaseException:
-            self._permits.put(None)
+            self._slots.give_back(slot)
             raise
 
     def _connect(self) -> PoolProxiedConnection:
         try:
-            return self._engine.raw_connection()
+            return self.engine.raw_connection()
         except DBAPIError as error:
             raise (error.orig or error) from error
 
-    def _give_back(self, pooled: PoolProxiedConnection) -> None:
-        self._idle.append(pooled)
+    def _give_back(self, connection: PoolProxiedConnection) -> None:
+        self._slots.give_back(connection)
         if self.refused:
             self._close_idle()
-        self._permits.put(None)
 
-    def _settle(self, pooled: PoolProxiedConnection, error: BaseException) -> bool:
+    def _settle(self, connection: PoolProxiedConnection, error: BaseException) -> bool:
         """Keep or drop a connection after ``error``; say whether trying again makes sense."""
-        connection: Any = pooled.dbapi_connection
-        usable = self._dialect.is_usable(connection, error)
+        usable = self._dialect.is_usable(connection.dbapi_connection, error) and _rolled_back(connection)
         if usable:
-            try:
-                connection.rollback()
-            except Exception:  # noqa: BLE001  whatever goes wrong here, the connection is of no more use
-                usable = False
-        if usable:
-            self._give_back(pooled)
+            self._give_back(connection)
         else:
-            pooled.invalidate()
+            connection.invalidate()
+            self._slots.give_back(None)
             self._close_idle()
-            self._permits.put(None)
         return isinstance(error, Exception) and (not usable or self._dialect.is_deadlock(error))
 
     def _close_idle(self) -> None:
-        while True:
-            try:
-                self._idle.pop().close()
-            except IndexError:
-                return
+        for connection in self._slots.take_free():
+            if connection is not None:
+                connection.close()
+            self._slots.give_back(None)
+        if self.refused:
+            self.engine.dispose()
+
+
+def _rolled_back(connection: PoolProxiedConnection) -> bool:
+    """Say whether the connection could end its transaction."""
+    try:
+        connection.rollback()
+    except Exception:  # noqa: BLE001  whatever goes wrong here, the connection is of no more use
+        return False
+    return True

@@ -46,6 +46,7 @@ class Dialect(Protocol):
         place: What messages call it, without secrets.
         persistent: False for a database that lives in this process alone.
         pool_size: Connections at most.
+        rests_for_fork: True where a child forked in the middle of a call would hang.
         begin: The statement that begins a transaction that will write.
         lock: What a SELECT ends with to lock its rows and pass over those that others hold.
     """
@@ -53,6 +54,7 @@ class Dialect(Protocol):
     place: str
     persistent: bool
     pool_size: int
+    rests_for_fork: bool
     begin: str
     lock: str
 

@@ -86,6 +86,7 @@ class MySQL:
     """One database of one server; ``options`` are those of `pymysql.connect`."""
 
     persistent = True
+    rests_for_fork = False
     begin = "BEGIN"
     lock = "FOR UPDATE SKIP LOCKED"
 

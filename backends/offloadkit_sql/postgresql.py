@@ -109,6 +109,7 @@ class PostgreSQL:
     """One database of one server; ``arguments`` are those of libpq."""
 
     persistent = True
+    rests_for_fork = False
     begin = "BEGIN"
     lock = "FOR UPDATE SKIP LOCKED"
 

@@ -23,6 +23,7 @@ from sqlalchemy import (
     event,
     inspect,
 )
+from sqlalchemy import __version__ as SQLALCHEMY_VERSION  # noqa: N812  it is a constant
 from sqlalchemy.dialects import mysql
 from sqlalchemy.types import TypeEngine
 
@@ -32,6 +33,7 @@ from offloadkit.errors import ConfigError
 __all__ = ["ensure_table", "objects_table"]
 
 _TABLE_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,49}")
+_COLLATION: Final = re.compile(r' COLLATE "\w+"')
 _DISPLAY_WIDTH: Final = re.compile(r"\b(INTEGER|BIGINT)\([0-9]+\)")
 
 
@@ -101,9 +103,10 @@ def _differences(inspector: Inspector, table: Table, dialect: Dialect) -> Iterat
     wanted = [column.name for column in table.primary_key]
     if key != wanted:
         yield f"the primary key is ({', '.join(key)}), not ({', '.join(wanted)})"
-    storage = inspector.get_table_options(table.name).get("mysql_engine", "InnoDB")
-    if storage != "InnoDB":
-        yield f"the storage engine is {storage}, not InnoDB"
+    if dialect.name == "mysql":
+        storage = inspector.get_table_options(table.name).get("mysql_engine")
+        if storage != "InnoDB":
+            yield f"the storage engine is {storage}, not InnoDB"
 
 
 def _column_differences(table: Table, found: dict[str, TypeEngine[Any]], dialect: Dialect) -> Iterator[str]:
@@ -119,7 +122,9 @@ def _column_differences(table: Table, found: dict[str, TypeEngine[Any]], dialect
 
 
 def _type_text(column_type: TypeEngine[Any], dialect: Dialect) -> str:
-    return _DISPLAY_WIDTH.sub(r"\1", column_type.compile(dialect=dialect))
+    text = _DISPLAY_WIDTH.sub(r"\1", column_type.compile(dialect=dialect))
+    # SQLAlchemy 2.0 does not see the collations of PostgreSQL.
+    return _COLLATION.sub("", text) if SQLALCHEMY_VERSION.startswith("2.0.") else text
 
 
 def _key_type() -> TypeEngine[str]:

@@ -87,6 +87,7 @@ class SQLiteBackend(SQLBackend):
 class SQLite:
     """One database file, or (``path`` None) one in memory behind a single connection."""
 
+    rests_for_fork = True
     begin = "BEGIN IMMEDIATE"
     lock = ""
 
