@@ -169,8 +169,12 @@ class _Asked:
         return "\n\n".join([*parts, left] if left else parts)
 
     def _left(self, refs: Sequence[str], setting: Setting) -> str:
+        """Name as many of the references left as a quarter of the page has room for."""
         if not refs:
             return ""
-        call = next_call(setting.tool_name, ", ".join(refs[:_MOST_LEFT]), self._request)
-        more = f" Then {len(refs) - _MOST_LEFT} more." if len(refs) > _MOST_LEFT else ""
-        return f"Not shown yet: {call}{more}"
+        for named in range(min(len(refs), _MOST_LEFT), 0, -1):
+            call = next_call(setting.tool_name, ", ".join(refs[:named]), self._request)
+            more = f" Then {len(refs) - named} more." if len(refs) > named else ""
+            if setting.tokens(text := f"Not shown yet: {call}{more}") * 4 <= setting.page_tokens:
+                return text
+        return f"{len(refs)} not shown."

@@ -31,26 +31,29 @@ class Spans:
             Corrupt: The store returned fewer bytes than the text has.
         """
         end = min(start + length, self.size)
-        if start >= end:
-            return b""
-        for begin, data in self._spans:
-            if begin <= start and end <= begin + len(data):
-                return data[start - begin : end - begin]
-        begin, data = self._fetch_span(start, end)
-        self._spans.appendleft((begin, data))
-        return data[start - begin : end - begin]
+        parts: list[bytes] = []
+        while start < end:
+            begin, data = self._span_at(start, end)
+            parts.append(data[start - begin : end - begin])
+            start = begin + len(data)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def text(self, start: int, length: int) -> str:
         """Return the characters wholly in ``[start, start + length)``; ``start`` begins a character."""
         data = self.read(start, length + 1)
         return as_text(data[: character_boundary(data, length)])
 
-    def _fetch_span(self, start: int, end: int) -> tuple[int, bytes]:
-        begin = start - start % BLOCK_BYTES
+    def _span_at(self, position: int, end: int) -> tuple[int, bytes]:
+        """Return the first byte and the data of a span that holds ``position``."""
+        for begin, data in self._spans:
+            if begin <= position < begin + len(data):
+                return begin, data
+        begin = position - position % BLOCK_BYTES
         stop = min(max(end + -end % BLOCK_BYTES, begin + self._ahead), self.size)
         data = self._fetch(begin, stop - begin)
         if len(data) != stop - begin:
             raise Corrupt(f"a stored result ends {stop - begin - len(data)} bytes before its end")
+        self._spans.appendleft((begin, data))
         return begin, data
 
 
