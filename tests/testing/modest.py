@@ -38,13 +38,14 @@ class ModestBackend:
         objects = self._open()
         with self._lock:
             keys = sorted(key for key in objects if key > (cursor or ""))[:limit]
-        items = tuple(Stat(key, len(objects[key][0])) for key in keys if key.startswith(prefix))
+            items = tuple(Stat(key, len(objects[key][0])) for key in keys if key.startswith(prefix))
         return Page(items, keys[-1] if keys else None)
 
     def delete(self, keys: Iterable[str]) -> None:
         objects = self._open()
         for key in keys:
-            objects.pop(key, None)
+            with self._lock:
+                objects.pop(key, None)
 
     def close(self) -> None:
         self._objects = None

@@ -72,7 +72,7 @@ class BackendReport:
     def __str__(self) -> str:
         """Return one line a promise and one a time, to be read by people."""
         checks = [f"{'ok' if check.passed else 'FAILED':8}{check}" for check in self.checks]
-        times = [f"{seconds * 1000:8.2f} ms  {operation}" for operation, seconds in self.seconds.items()]
+        times = [f"{seconds * 1000:10.3f} ms  {operation}" for operation, seconds in self.seconds.items()]
         return "\n".join([self.target, *checks, *times])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from testing.mutants.mutant import Mutant, let_others_in
 from testing.reference import Record
 
-from offloadkit.backend import AlreadyExists
+from offloadkit.backend import AlreadyExists, Stat
 
 
 class Overwrites(Mutant):
@@ -141,6 +141,42 @@ class ExpiresAfterwards(Mutant):
         super()._create(replace(record, expires_at=None))
         let_others_in(0.02)
         self._replace(record)
+
+
+class DescribesBeforeItIsThere(Mutant):
+    """Metadata lives in a table that is written first."""
+
+    caught_by = ("test_an_object_appears_whole",)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._coming: dict[str, Record] = {}
+
+    def _create(self, record: Record) -> None:
+        self._coming[record.key] = record
+        let_others_in(0.02)
+        super()._create(record)
+
+    def stat(self, key: str) -> Stat:
+        return self._coming[key].stat() if key in self._coming else super().stat(key)
+
+
+class ListsBeforeItIsThere(Mutant):
+    """The index is written first."""
+
+    caught_by = ("test_an_object_appears_whole",)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._index: dict[str, Record] = {}
+
+    def _create(self, record: Record) -> None:
+        self._index[record.key] = record
+        let_others_in(0.02)
+        super()._create(record)
+
+    def _records(self) -> Iterable[Record]:
+        return [*self._index.values()]
 
 
 class DeletesInTwoSteps(Mutant):

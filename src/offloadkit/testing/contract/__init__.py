@@ -30,7 +30,7 @@ class BackendContract(
 
         import pytest
         from offloadkit.testing import BackendContract
-        from offloadkit_shelf import ShelfBackend
+        from shelf_store import ShelfBackend
 
         class TestShelfBackend(BackendContract):
             @pytest.fixture

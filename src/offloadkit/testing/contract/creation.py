@@ -5,16 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
 from offloadkit.backend import AlreadyExists, Backend, NotFound
 from offloadkit.testing.contract.setting import Setting
-from offloadkit.testing.driving import at_once
+from offloadkit.testing.driving import at_once, listed
 from offloadkit.testing.scratch import CHUNK_BYTES, Scratch, difference, pattern
 
 _CREATORS = 8
 _RACES = 8
+_WATCHED = 4
+_WHOLE = pattern(CHUNK_BYTES + 1)
+_EXPIRES_AT = 4_000_000_000.25
 
 
 def _race(instances: Sequence[Backend], key: str) -> list[int]:
@@ -96,52 +100,50 @@ class CreationContract(Setting):
             self._check_winner(backend, key, _race(instances, key))
 
     def test_an_object_appears_whole(self, backend: Backend, scratch: Scratch) -> None:
-        self.need_room(backend, CHUNK_BYTES + 1)
-        expires_at = round(time.time()) + 3600.25
-        for number in range(4):
-            key, done = scratch.key(f"whole-{number}"), threading.Event()
-
-            def put_or_watch(thread: int, key: str = key, done: threading.Event = done) -> None:
-                if thread:
-                    return self._watch(backend, key, expires_at, done)
-                try:
-                    return backend.put(key, pattern(CHUNK_BYTES + 1), meta=b"meta", expires_at=expires_at)
-                finally:
-                    done.set()
-
-            at_once(put_or_watch, 3)
+        self.need_room(backend, len(_WHOLE))
+        for number in range(_WATCHED):
+            key = scratch.key(f"whole-{number}")
+            put = partial(backend.put, key, _WHOLE, meta=b"meta", expires_at=_EXPIRES_AT)
+            self._watch(backend, key, put, vanishes=False)
 
     def test_an_object_disappears_whole(self, backend: Backend, scratch: Scratch) -> None:
-        self.need_room(backend, CHUNK_BYTES + 1)
-        for number in range(4):
-            key, done = scratch.key(f"whole-{number}"), threading.Event()
-            backend.put(key, pattern(CHUNK_BYTES + 1), meta=b"meta")
-
-            def delete_or_watch(thread: int, key: str = key, done: threading.Event = done) -> None:
-                if thread:
-                    return self._watch(backend, key, None, done)
-                try:
-                    return backend.delete([key])
-                finally:
-                    done.set()
-
-            at_once(delete_or_watch, 3)
+        self.need_room(backend, len(_WHOLE))
+        for number in range(_WATCHED):
+            key = scratch.key(f"whole-{number}")
+            backend.put(key, _WHOLE, meta=b"meta", expires_at=_EXPIRES_AT)
+            self._watch(backend, key, partial(backend.delete, [key]), vanishes=True)
 
     def _check_winner(self, backend: Backend, key: str, winners: list[int]) -> None:
         assert len(winners) == 1
         assert not difference(backend.read(key), bytes([winners[0]]) * 5000)
         assert not difference(backend.stat(key).meta, bytes([winners[0]]))
 
-    def _watch(self, backend: Backend, key: str, expires_at: float | None, done: threading.Event) -> None:
-        """Look at an object until ``done``: at each moment it is there in full, or missing."""
-        last = False
-        while not last:
-            last = done.is_set()
+    def _watch(self, backend: Backend, key: str, change: Callable[[], object], *, vanishes: bool) -> None:
+        """Look at an object from two threads while a third one changes it."""
+        done = threading.Event()
+
+        def change_or_look(thread: int) -> None:
+            if thread:
+                while not done.is_set():
+                    self._look(backend, key, vanishes=vanishes)
+                return
             try:
-                stat = backend.stat(key)
-                data = backend.read(key)
-            except NotFound:
-                continue
-            assert (stat.size, stat.meta) == (CHUNK_BYTES + 1, b"meta")
-            assert self.same_time(stat.expires_at, expires_at)
-            assert not difference(data, pattern(CHUNK_BYTES + 1))
+                change()
+            finally:
+                done.set()
+
+        at_once(change_or_look, 3)
+
+    def _look(self, backend: Backend, key: str, *, vanishes: bool) -> None:
+        """Expect the object to be missing or whole; once one method saw it, the next one sees it, too."""
+        seen = bool(listed(backend, key))
+        try:
+            stat = backend.stat(key)
+            seen = True
+            data = backend.read(key)
+        except NotFound:
+            assert vanishes or not seen, "one method told of the object, the next one did not find it"
+            return
+        assert (stat.size, stat.meta) == (len(_WHOLE), b"meta")
+        assert self.same_time(stat.expires_at, _EXPIRES_AT)
+        assert not difference(data, _WHOLE)
