@@ -369,6 +369,20 @@ def test_the_same_dead_reference_gets_a_short_final_answer(offloader: Offloader)
     assert len(second) < len(first)
 
 
+def test_a_result_that_is_gone_is_answered_with_what_it_was_and_which_call_to_repeat(
+    offloader: Offloader, backend: Backend
+) -> None:
+    messages = [asks(call("b", "read_log", '{"day": "monday"}')), answers("b", BIG)]
+    ref = reference(offloader.reduce(messages)[1]["content"])
+    backend.delete([stat.key for stat in backend.list().items])
+
+    first, second = (offloader.read(ref) for _ in range(2))
+
+    assert "read_log" in first
+    assert '{"day": "monday"}' in first
+    assert len(second) < len(first)
+
+
 def test_without_a_reference_the_stored_results_are_listed(offloader: Offloader) -> None:
     ref = reference(offloader.offload(BIG, tool="read_log"))
 

@@ -23,7 +23,7 @@ from offloadkit.placeholder import Placeholder
 from offloadkit.policy import Decision, Plan, Policy, replay
 from offloadkit.read_tool import ReadTool
 from offloadkit.reader import Reader
-from offloadkit.reading import ReadRequest
+from offloadkit.reading import LostCall, ReadRequest
 from offloadkit.registry import open_backend
 from offloadkit.replacement import Replacement, Replacements
 from offloadkit.restoring import restore
@@ -36,6 +36,7 @@ from offloadkit.usage import Comparison, compare
 __all__ = ["Offloader"]
 
 READ_TOOL_NAME = "read_offloaded"
+MAX_LOST_ARGUMENTS = 300
 _log = logging.getLogger("offloadkit")
 _T = TypeVar("_T")
 
@@ -147,6 +148,7 @@ class Offloader:
         if made is None or made.size >= size or not self._store(made):
             return result
         self._announce("offload", standing, made.placeholder, size, made.size)
+        self._remember_call(standing, made.placeholder)
         return made.content
 
     def reduce(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:  # noqa: A002
@@ -166,6 +168,7 @@ class Offloader:
         replacements = self._replacements(history.standings, message_format)
         plan = self._replay(history, replacements)
         stored = self._carry_out(plan, replacements)
+        self._remember_calls(history, stored)
         for decision in plan.decisions:
             if (made := stored.get(decision.result.place)) is not None:
                 self._announce_decision(decision, history.standings[decision.result.place], made)
@@ -360,6 +363,20 @@ class Offloader:
             return None
         about = Placeholder(ref, self._counter.tokens(units(encoded.text)), encoded.lines)
         return mark if self._guard.save(encoded, about) else None
+
+    def _remember_calls(self, history: History, stored: Mapping[Place, Replacement]) -> None:
+        for place, standing in history.standings.items():
+            if place in stored:
+                self._remember_call(standing, stored[place].placeholder)
+            elif standing.found is not None:
+                self._remember_call(standing, standing.found.placeholder)
+
+    def _remember_call(self, standing: Standing, placeholder: Placeholder | None) -> None:
+        """Note which call a result came from, to be named should the result be gone one day."""
+        if placeholder is None or placeholder.tool is None or self._reader.remembers_call(placeholder.ref):
+            return
+        arguments = arguments_text(standing.call.arguments) if standing.call else ""
+        self._reader.remember_call(placeholder.ref, LostCall(placeholder.tool, arguments[:MAX_LOST_ARGUMENTS]))
 
     def _announce_decision(self, decision: Decision, standing: Standing, made: Replacement) -> None:
         self._announce(decision.action, standing, made.placeholder, decision.size_before, decision.size_after)

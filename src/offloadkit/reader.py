@@ -59,6 +59,10 @@ class Reader:
         self._dead: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
+    def remembers_call(self, ref: str) -> bool:
+        """Say whether the call of a reference is noted."""
+        return ref in self._calls
+
     def remember_call(self, ref: str, call: LostCall) -> None:
         """Note which call a reference came from, to name it should the result be gone one day."""
         with self._lock:
