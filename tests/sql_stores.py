@@ -7,9 +7,11 @@ tests has a table of its own, dropped at the end of each module.
 from __future__ import annotations
 
 import os
+import traceback
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import psycopg
@@ -30,6 +32,16 @@ SHARED = frozenset(
     {"persistent", "shared", "atomic_create", "ordered", "fork", "set_expiry", "sweep", "ping"}
 )
 """What the contract must not skip for a database that several processes see."""
+
+STORES = (
+    "sqlite",
+    "memory",
+    pytest.param("postgresql", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=pytest.mark.server),
+)
+"""What `store_url` takes, for ``pytest.fixture(params=STORES)``."""
+
+SHARED_STORES = tuple(store for store in STORES if store != "memory")
 
 _CLASSES: dict[str, type[SQLiteBackend | PostgreSQLBackend | MySQLBackend]] = {
     "sqlite": SQLiteBackend,
@@ -105,6 +117,38 @@ def mariadb_table() -> Iterator[str]:
         table = new_table()
         yield with_table(MARIADB, table)
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+@contextmanager
+def store_url(store: str, folder: Path) -> Iterator[str]:
+    """Yield the URL of an empty store."""
+    if store == "postgresql":
+        with postgresql_table() as url:
+            yield url
+    elif store == "mariadb":
+        with mariadb_table() as url:
+            yield url
+    else:
+        yield f"sqlite:///{folder}/objects.db?synchronous=normal" if store == "sqlite" else "sqlite://"
+
+
+def run_sql(backend: SQLBackend, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+    """Run a statement on a connection of the backend; ``{table}`` in it is the backend's table."""
+
+    def work(connection: Any) -> list[tuple[Any, ...]]:
+        cursor = connection.cursor()
+        cursor.execute(statement.format(table=backend._table.name), parameters)
+        return list(cursor.fetchall()) if cursor.description else []
+
+    return backend._connections.run(work)
+
+
+def whole_chain(error: BaseException) -> str:
+    """Return all that a program would log of an error, causes and contexts included."""
+    texts = ["".join(traceback.format_exception(error))]
+    while (error := error.__cause__ or error.__context__) is not None:  # type: ignore[assignment]
+        texts.append(f"{error!r} {error}")
+    return "\n".join(texts)
 
 
 def _missing(server: str, url: str, error: Exception) -> NoReturn:

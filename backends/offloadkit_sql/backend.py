@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
-from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from offloadkit.backend import Caps, Page, Stat, check_range
@@ -226,11 +225,11 @@ class SQLBackend:
         return self._dialect.failure(getattr(error, "orig", None) or error)
 
     def _make_ready(self) -> None:
-        with self._connections.setup, self._connections.slot() as engine:
+        with self._connections.setup:
             if self._ready:
                 return
-            self._dialect.prepare_database(engine)
-            found = self._ensured_table(engine)
+            self._connections.run(self._dialect.prepare_database)
+            found = self._ensured_table()
             if found:
                 raise BackendError(
                     f"the table {self._table.name} of {self._dialect.place} is not one of ours: "
@@ -238,12 +237,11 @@ class SQLBackend:
                 )
             self._ready = True
 
-    def _ensured_table(self, engine: Engine) -> Sequence[str]:
+    def _ensured_table(self) -> Sequence[str]:
         """Make and check the table; try again where another process was making it at the same moment."""
         for attempt in range(1, _SETUP_ATTEMPTS + 1):
             try:
-                with engine.connect() as connection:
-                    return ensure_table(connection, self._table, begin=self._dialect.begin)
+                return self._connections.run(ensure_table, self._table, self._dialect.begin, core=True)
             except DBAPIError as error:
                 may_be_a_race = type(self._failure(error)) in {BackendError, AlreadyExists}
                 if attempt == _SETUP_ATTEMPTS or not may_be_a_race:

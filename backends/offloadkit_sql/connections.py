@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import PoolProxiedConnection
 
 from offloadkit.errors import BackendError, Unavailable
 from offloadkit_sql.dialect import Dialect
@@ -45,32 +43,31 @@ class Connections:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self.refused = ""
-        self._at_rest: list[PoolProxiedConnection | None] = []
+        self._at_rest: list[Connection | None] = []
         self._start()
         watch(self)
 
-    def run(self, work: Callable[..., _T], *arguments: Any, repeat: bool = True) -> _T:
-        """Return ``work(connection, *arguments)``; a lost connection or a deadlock is tried once more."""
+    def run(self, work: Callable[..., _T], *arguments: Any, core: bool = False, repeat: bool = True) -> _T:
+        """Return ``work(connection, *arguments)``; a lost connection or a deadlock is tried once more.
+
+        ``connection`` is the driver's own, or with ``core`` that of SQLAlchemy Core.
+        """
         connection = self._take()
+        driver_connection: Any = connection.connection.dbapi_connection
         try:
-            result = work(connection.dbapi_connection, *arguments)
+            result = work(connection if core else driver_connection, *arguments)
         except BaseException as error:
-            if not (self._settle(connection, error) and repeat):
+            if not (self._settle(connection, driver_connection, error) and repeat):
                 raise
         else:
             self._give_back(connection)
             return result
-        return self.run(work, *arguments, repeat=False)
+        return self.run(work, *arguments, core=core, repeat=False)
 
-    @contextmanager
-    def slot(self) -> Iterator[Engine]:
-        """Hold the right to one connection, for work that lets the engine make its own."""
-        held = self._take_slot()
-        try:
-            self.check_open()
-            yield self.engine
-        finally:
-            self._slots.give_back(held)
+    def check_open(self) -> None:
+        """Raise `BackendError` where `refused` says why."""
+        if self.refused:
+            raise BackendError(f"the backend for {self._dialect.place} {self.refused}")
 
     def close(self) -> None:
         """Close what is idle now, and the others as soon as they are given back."""
@@ -108,15 +105,10 @@ class Connections:
     def _start(self) -> None:
         self.engine = self._dialect.engine()
         self.setup = threading.Lock()
-        empty: list[PoolProxiedConnection | None] = [None] * self._dialect.pool_size
+        empty: list[Connection | None] = [None] * self._dialect.pool_size
         self._slots = Slots(empty)
 
-    def check_open(self) -> None:
-        """Raise `BackendError` where `refused` says why."""
-        if self.refused:
-            raise BackendError(f"the backend for {self._dialect.place} {self.refused}")
-
-    def _take_slot(self) -> PoolProxiedConnection | None:
+    def _take_slot(self) -> Connection | None:
         try:
             return self._slots.take(WAIT_SECONDS)
         except TimeoutError:
@@ -125,7 +117,7 @@ class Connections:
                 f"for {WAIT_SECONDS:g} seconds; raise the option 'pool_size'"
             ) from None
 
-    def _take(self) -> PoolProxiedConnection:
+    def _take(self) -> Connection:
         slot = self._take_slot()
         if slot is not None and not self.refused:
             return slot
@@ -136,27 +128,29 @@ class Connections:
             self._slots.give_back(slot)
             raise
 
-    def _connect(self) -> PoolProxiedConnection:
+    def _connect(self) -> Connection:
         try:
-            return self.engine.raw_connection()
+            return self.engine.connect()
         except DBAPIError as error:
             raise (error.orig or error) from error
 
-    def _give_back(self, connection: PoolProxiedConnection) -> None:
+    def _give_back(self, connection: Connection) -> None:
         self._slots.give_back(connection)
         if self.refused:
             self._close_idle()
 
-    def _settle(self, connection: PoolProxiedConnection, error: BaseException) -> bool:
+    def _settle(self, connection: Connection, driver_connection: Any, error: BaseException) -> bool:
         """Keep or drop a connection after ``error``; say whether trying again makes sense."""
-        usable = self._dialect.is_usable(connection.dbapi_connection, error) and _rolled_back(connection)
+        cause = getattr(error, "orig", None) or error
+        usable = self._dialect.is_usable(driver_connection, cause) and _rolled_back(connection)
         if usable:
             self._give_back(connection)
         else:
             connection.invalidate()
+            connection.close()
             self._slots.give_back(None)
             self._close_idle()
-        return isinstance(error, Exception) and (not usable or self._dialect.is_deadlock(error))
+        return isinstance(error, Exception) and (not usable or self._dialect.is_deadlock(cause))
 
     def _close_idle(self) -> None:
         for connection in self._slots.take_free():
@@ -167,10 +161,11 @@ class Connections:
             self.engine.dispose()
 
 
-def _rolled_back(connection: PoolProxiedConnection) -> bool:
+def _rolled_back(connection: Connection) -> bool:
     """Say whether the connection could end its transaction."""
     try:
         connection.rollback()
+        connection.connection.rollback()
     except Exception:  # noqa: BLE001  whatever goes wrong here, the connection is of no more use
         return False
     return True

@@ -62,7 +62,7 @@ class Dialect(Protocol):
         """Make an engine whose connections commit by themselves. No I/O."""
         ...
 
-    def prepare_database(self, engine: Engine, /) -> None:
+    def prepare_database(self, connection: Any, /) -> None:
         """Do what has to be done before the first table is made."""
         ...
 

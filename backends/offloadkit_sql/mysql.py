@@ -118,7 +118,7 @@ class MySQL:
         event.listen(engine, "connect", self._configure)
         return engine
 
-    def prepare_database(self, _engine: Engine) -> None:
+    def prepare_database(self, _connection: Any) -> None:
         """Do nothing: a database is there, or it is not."""
 
     def fetch(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Rows:

@@ -138,7 +138,7 @@ class PostgreSQL:
             use_native_hstore=False,
         )
 
-    def prepare_database(self, _engine: Engine) -> None:
+    def prepare_database(self, _connection: Any) -> None:
         """Do nothing: a database is there, or it is not."""
 
     def fetch(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Rows:

@@ -71,7 +71,7 @@ def objects_table(name: str) -> Table:
     return table
 
 
-def ensure_table(connection: Connection, table: Table, *, begin: str) -> list[str]:
+def ensure_table(connection: Connection, table: Table, begin: str) -> list[str]:
     """Make the table unless it is there, and say in what the one that is there differs.
 
     Of several processes that do this at once some may fail on what another one has just made; they find
@@ -85,6 +85,7 @@ def ensure_table(connection: Connection, table: Table, *, begin: str) -> list[st
     found = list(_differences(inspector, table, connection.dialect))
     if not found:
         _make_missing_indexes(connection, inspector, table)
+    connection.commit()
     return found
 
 
@@ -93,7 +94,6 @@ def _make_missing_indexes(connection: Connection, inspector: Inspector, table: T
     for index in table.indexes:
         if index.name not in names:
             index.create(connection)
-            connection.commit()
 
 
 def _differences(inspector: Inspector, table: Table, dialect: Dialect) -> Iterator[str]:

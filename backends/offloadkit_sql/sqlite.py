@@ -113,17 +113,14 @@ class SQLite:
         event.listen(engine, "connect", self._configure)
         return engine
 
-    def prepare_database(self, engine: Engine) -> None:
+    def prepare_database(self, connection: Any) -> None:
         """Let a new file shrink when objects go, and let readers and a writer work side by side."""
-        if self._path is None:
+        if self._path is None or connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
             return
-        with engine.connect() as pooled:
-            connection: Any = pooled.connection.dbapi_connection
-            if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                # Both of no effect once the file has its first page, which the switch to WAL writes.
-                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-                self._switch_to_wal(connection)
+        # Both of no effect once the file has its first page, which the switch to WAL writes.
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        self._switch_to_wal(connection)
 
     def fetch(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Rows:
         """Run a statement and return its rows."""
