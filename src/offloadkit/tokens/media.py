@@ -112,4 +112,4 @@ def _decoded(data: str, characters: int) -> bytes:
 
 
 def _decoded_size(data: str) -> int:
-    return len(data) * 3 // 4
+    return len(data) * 3 // 4 - data[-2:].count("=")
