@@ -16,7 +16,7 @@ from offloadkit.testing import BackendContract, backend_machine
 MODEST = Path(__file__).with_name("modest_suite.py")
 NOT_DECLARED = {
     "test_another_instance_sees_what_is_created": "caps.shared is False",
-    "test_objects_outlive_the_instance": "caps.shared is False",
+    "test_objects_outlive_the_instance": "caps.persistent is False",
     "test_one_of_many_threads_creates_a_key": "caps.atomic_create is False",
     "test_the_order_is_that_of_the_keys": "caps.ordered is False",
     "test_more_bytes_than_declared_are_too_large": "caps.max_object_bytes is None",

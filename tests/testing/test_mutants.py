@@ -37,3 +37,14 @@ def test_a_wrong_backend_is_caught(
 @pytest.mark.parametrize("test", CONTRACT_TESTS)
 def test_every_test_of_the_contract_catches_a_wrong_backend(test: str) -> None:
     assert [mutant for mutant in MUTANTS if test in mutant.caught_by]
+
+
+@pytest.mark.parametrize("mutant", ["NamesItsServerInFull", "PicklesItsPassword", "ShowsItsPasswordOnceUsed"])
+def test_a_failure_does_not_print_the_secret_it_found(
+    outcomes: dict[tuple[str, str], list[Outcome]], mutant: str
+) -> None:
+    reasons = [
+        each.reason for (name, _), found in outcomes.items() if name == f"Test{mutant}" for each in found
+    ]
+    assert reasons
+    assert not [reason for reason in reasons if Mutant.password in reason]

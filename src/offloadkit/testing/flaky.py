@@ -13,7 +13,7 @@ Nothing here sleeps: a delayed call waits for what it was told to wait for, usua
 
 from __future__ import annotations
 
-import threading
+import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -75,16 +75,14 @@ class FlakyBackend:
 
     Each fault belongs to a ``method`` and strikes all its calls, or those with the number or numbers ``call``
     (from 1, ``range(3, 6)`` will do), or those for which ``when`` says so; given both, they have to agree.
-
-    Attributes:
-        calls: How often each method was called, failed calls included.
     """
 
     def __init__(self, backend: Backend) -> None:
-        self.calls: Counter[str] = Counter()
         self._backend = backend
         self._faults: tuple[_Fault, ...] = ()
-        self._lock = threading.Lock()
+        # Counted without a lock: a child forked while another thread holds one would wait for ever.
+        self._made: list[str] = []
+        self._numbers = {method: itertools.count(1) for method in _METHODS}
         for method in _OPTIONAL_METHODS:
             if hasattr(backend, method):
                 setattr(self, method, partial(self._pass_optional, method))
@@ -129,32 +127,43 @@ class FlakyBackend:
         self._faults = ()
 
     @property
+    def calls(self) -> Counter[str]:
+        """How often each method was called, failed calls included."""
+        return Counter(self._made)
+
+    @property
     def caps(self) -> Caps:
         """Those of the backend."""
         return self._backend.caps
 
     def put(self, key: str, data: bytes, *, meta: bytes = b"", expires_at: float | None = None) -> None:
+        """Store an object."""
         store = partial(self._backend.put, key, data, meta=meta, expires_at=expires_at)
         self._pass("put", (key,), store)
 
     def read(self, key: str, start: int = 0, length: int | None = None) -> bytes:
+        """Return a range of an object, cut where `cut` says so."""
         data, faults = self._pass("read", (key,), partial(self._backend.read, key, start, length))
         for fault in faults:
             data = data[: fault.keep_bytes]
         return data
 
     def stat(self, key: str) -> Stat:
+        """Describe an object."""
         return self._pass("stat", (key,), partial(self._backend.stat, key))[0]
 
     def list(self, prefix: str = "", *, cursor: str | None = None, limit: int = 1000) -> Page:
+        """Return one page of a listing."""
         page = partial(self._backend.list, prefix, cursor=cursor, limit=limit)
         return self._pass("list", (prefix,), page)[0]
 
     def delete(self, keys: Iterable[str]) -> None:
+        """Delete objects."""
         named = tuple(keys)
         self._pass("delete", named, partial(self._backend.delete, named))
 
     def close(self) -> None:
+        """Close the backend."""
         self._pass("close", (), self._backend.close)
 
     def _pass_optional(self, method: str, *arguments: Any, **options: Any) -> Any:
@@ -165,9 +174,8 @@ class FlakyBackend:
         self, method: str, keys: tuple[str, ...], effect: Callable[[], Result]
     ) -> tuple[Result, tuple[_Fault, ...]]:
         """Return the result of ``effect`` and the faults that struck the call."""
-        with self._lock:
-            self.calls[method] += 1
-            call = Call(method, self.calls[method], keys)
+        self._made.append(method)
+        call = Call(method, next(self._numbers[method]), keys)
         faults = tuple(fault for fault in self._faults if fault.strikes(call))
         for fault in faults:
             fault.act(after=False)
@@ -179,8 +187,7 @@ class FlakyBackend:
     def _add(self, fault: _Fault) -> None:
         if fault.method not in _METHODS:
             raise ValueError(f"no backend has a method {fault.method!r}; known are {sorted(_METHODS)}")
-        with self._lock:
-            self._faults = (*self._faults, fault)
+        self._faults = (*self._faults, fault)
 
 
 def _raise(error: Exception) -> None:

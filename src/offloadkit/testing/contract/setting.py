@@ -71,18 +71,16 @@ class Setting:
                     other.delete(sorted(scratch.keys))
 
     @pytest.fixture
-    def another(
-        self, backend: Backend, reopening: Callable[[], Backend] | None
-    ) -> Iterator[Callable[[], Backend]]:
+    def another(self, reopening: Callable[[], Backend] | None) -> Iterator[Callable[[], Backend]]:
         """Opens a further instance on the same location; closed after the test."""
-        if not (backend.caps.persistent or backend.caps.shared):
-            self.need(backend, "shared")
-        if reopening is None:
-            pytest.fail(
-                "caps.persistent or caps.shared is True: write the fixture `reopen`, see BackendContract"
-            )
         with ExitStack() as instances:
-            yield lambda: instances.enter_context(closing(reopening()))
+
+            def opened() -> Backend:
+                if reopening is None:
+                    pytest.fail("persistent or shared: write the fixture `reopen`, see BackendContract")
+                return instances.enter_context(closing(reopening()))
+
+            yield opened
 
     def need(self, backend: Backend, name: str) -> None:
         """Skip with the reason, or fail if it is required, when ``name`` is not declared."""

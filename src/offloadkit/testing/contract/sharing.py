@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 
 import pytest
 
@@ -18,6 +17,7 @@ from offloadkit.testing.driving import at_once, every_method, listed
 from offloadkit.testing.scratch import Scratch, difference, pattern
 
 _THREADS = 8
+_CHILDREN = 4
 
 
 class SharingContract(Setting):
@@ -26,7 +26,7 @@ class SharingContract(Setting):
     def test_many_threads_work_at_once(self, backend: Backend, scratch: Scratch) -> None:
         def work(thread: int) -> None:
             for number in range(12):
-                self._live_a_life(backend, scratch, f"{thread}-{number}", thread * 1000 + number)
+                self._live_a_life(backend, scratch.key(f"{thread}-{number}"), thread * 1000 + number)
 
         at_once(work, _THREADS)
 
@@ -89,6 +89,7 @@ class SharingContract(Setting):
     def test_closing_one_instance_leaves_the_other(
         self, backend: Backend, scratch: Scratch, another: Callable[[], Backend]
     ) -> None:
+        self.need(backend, "shared")
         other, key = another(), scratch.key()
         other.list(scratch.prefix)
         other.close()
@@ -96,34 +97,34 @@ class SharingContract(Setting):
         assert not difference(backend.read(key), b"data")
 
     def test_a_forked_child_may_work_or_is_refused(self, backend: Backend, scratch: Scratch) -> None:
-        known = scratch.key("known")
+        known, own = scratch.key("known"), scratch.key("child")
         backend.put(known, b"data")
-        in_child(lambda: self._be_a_child(backend, scratch, "child"), self.fork_seconds)
+        in_child(lambda: self._be_a_child(backend, known, own), self.fork_seconds)
 
     def test_a_forked_child_leaves_its_parent_alone(self, backend: Backend, scratch: Scratch) -> None:
-        known = scratch.key("known")
+        known, own = scratch.key("known"), scratch.key("child")
         backend.put(known, b"data")
 
         def work_and_close() -> None:
-            self._be_a_child(backend, scratch, "child")
+            self._be_a_child(backend, known, own)
             with suppress(BackendError):  # where a child is refused, close may be refused as well
                 backend.close()
 
         in_child(work_and_close, self.fork_seconds)
         assert not difference(backend.read(known), b"data")
-        self._live_a_life(backend, scratch, "parent", 100)
+        self._live_a_life(backend, scratch.key("parent"), 100)
 
     def test_a_child_forked_beside_busy_threads_never_hangs(self, backend: Backend, scratch: Scratch) -> None:
-        backend.put(scratch.key("known"), b"data")
+        known, own = scratch.key("known"), scratch.key("child")
+        backend.put(known, b"data")
         start, stop = threading.Barrier(3), threading.Event()
         with ThreadPoolExecutor(2) as pool:
-            names = ("busy-1", "busy-2")
-            busy = [pool.submit(self._keep_busy, backend, scratch, name, start, stop) for name in names]
+            keys = (scratch.key("busy-1"), scratch.key("busy-2"))
+            busy = [pool.submit(self._keep_busy, backend, key, start, stop) for key in keys]
             try:
                 start.wait(timeout=30)
-                for number in range(4):
-                    child = partial(self._be_a_child, backend, scratch, f"child-{number}")
-                    in_child(child, self.fork_seconds)
+                for _ in range(_CHILDREN):
+                    in_child(lambda: self._be_a_child(backend, known, own), self.fork_seconds)
             finally:
                 stop.set()
         assert [thread.result() for thread in busy] == [None, None]
@@ -136,33 +137,30 @@ class SharingContract(Setting):
         assert not difference(backend.read(key), b"from the child")
         assert backend.stat(key).meta == b"meta"
 
-    def _live_a_life(self, backend: Backend, scratch: Scratch, name: str, size: int) -> None:
+    def _live_a_life(self, backend: Backend, key: str, size: int) -> None:
         """Create, read, describe, list and delete one object."""
-        key, data = scratch.key(name), pattern(size)
-        backend.put(key, data, meta=name.encode())
+        data, meta = pattern(size), key.encode()
+        backend.put(key, data, meta=meta)
         assert not difference(backend.read(key), data)
         assert not difference(backend.read(key, 2, 50), data[2:52])
         stat = backend.stat(key)
-        assert (stat.key, stat.size, stat.meta) == (key, size, name.encode())
+        assert (stat.key, stat.size, stat.meta) == (key, size, meta)
         assert key in {item.key for item in listed(backend, key)}
         backend.delete([key])
         self._expect_missing(backend, key)
 
-    def _keep_busy(
-        self, backend: Backend, scratch: Scratch, name: str, start: threading.Barrier, stop: threading.Event
-    ) -> None:
+    def _keep_busy(self, backend: Backend, key: str, start: threading.Barrier, stop: threading.Event) -> None:
         start.wait(timeout=30)
         while not stop.is_set():
-            self._live_a_life(backend, scratch, name, 100)
+            self._live_a_life(backend, key, 100)
 
-    def _be_a_child(self, backend: Backend, scratch: Scratch, name: str) -> None:
+    def _be_a_child(self, backend: Backend, known: str, own: str) -> None:
         """What a forked child does with its parent's instance, by ``caps.fork``."""
-        known = scratch.key("known")
         if backend.caps.fork == "safe":
             assert not difference(backend.read(known), b"data")
-            self._live_a_life(backend, scratch, name, 1000)
+            self._live_a_life(backend, own, 1000)
             return
-        for method, call in every_method(backend, taken=known, free=scratch.key(name)).items():
+        for method, call in every_method(backend, taken=known, free=own).items():
             try:
                 call()
             except NotFound:
@@ -174,7 +172,7 @@ class SharingContract(Setting):
     async def _use_in_threads(self, backend: Backend, scratch: Scratch, name: str) -> None:
         await asyncio.gather(
             *(
-                asyncio.to_thread(self._live_a_life, backend, scratch, f"{name}-{number}", 1000 + number)
+                asyncio.to_thread(self._live_a_life, backend, scratch.key(f"{name}-{number}"), 1000 + number)
                 for number in range(4)
             )
         )
