@@ -115,7 +115,7 @@ def walk(
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Generate texts of every shape: odd characters, empty and long lines, with and without a last newline."""
+    """Generate texts of every shape: odd characters, empty and long lines, with a last newline or not."""
     odd = st.sampled_from(
         [
             "\r",

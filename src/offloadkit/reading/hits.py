@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from offloadkit.lines import BLOCK_BYTES
 from offloadkit.reading.excerpts import Excerpts
 from offloadkit.reading.frame import count, fenced, fitting_style, heads, next_call
 from offloadkit.reading.position import Position, find_start
@@ -56,17 +57,9 @@ def hits_page(stored: StoredText, request: ReadRequest, setting: Setting, *, of:
         return setting.words(start)
     most = min(setting.page_tokens // _TOKENS_A_MATCH, request.limit or _NO_LIMIT)
     found = find(spans, finder, start, keep=most + 1)
-    draft = _Draft(stored, request, setting, start, found, of)
-    if not found.hits:
-        return setting.words(draft.nothing())
-    near = Spans(stored.fetch, stored.size)
-    candidates = [
-        Excerpts(stored, found.hits[:most], near, context=context, width=width, most=setting.page_bytes)
-        for context, width in _details(request.context, setting.page_tokens // _TOKENS_A_MATCH)
-    ]
-    return draft.fullest(
-        candidates, enough=min(1 if request.context else _ENOUGH_MATCHES, len(found.hits[:most]))
-    )
+    spans.ahead = BLOCK_BYTES  # from here on only a line here and there is read
+    draft = _Draft(stored, request, setting, start, found, of, found.hits[:most], spans)
+    return draft.fullest() if found.hits else setting.words(draft.nothing())
 
 
 def _finder(request: ReadRequest) -> Finder | str:
@@ -86,7 +79,6 @@ def _details(asked: int | None, most: int) -> Iterator[tuple[int, int]]:
         yield context, width
         context, width = (0 if asked is None else context // 2), max(width // 2, _NARROWEST)
     yield 0, _NARROWEST
-    yield 0, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +91,22 @@ class _Draft:
     start: Position
     found: Found
     of: str
+    hits: Sequence[Hit]
+    spans: Spans
 
-    def fullest(self, candidates: Sequence[Excerpts], *, enough: int) -> str:
+    def fullest(self) -> str:
         """Return the answer with most detail that shows all matches, or else enough of them."""
-        style = fitting_style(self.setting, lambda style: self._text(candidates[-1], 1, style))
-        best, most = candidates[-1], 0
-        for excerpts in candidates:
+        best = self._excerpts(0, 0)
+        style = fitting_style(self.setting, lambda style: self._text(best, 1, style))
+        enough = 1 if self.request.context else min(_ENOUGH_MATCHES, len(self.hits))
+        most = 0
+        for context, width in _details(self.request.context, self.setting.page_tokens // _TOKENS_A_MATCH):
+            excerpts = self._excerpts(context, width)
             shown = self._largest(excerpts, style)
             matches = sum(len(excerpt.hits) for excerpt in excerpts.items[:shown])
             if matches == self.found.count or matches >= enough:
                 return self._text(excerpts, shown, style)
-            if matches > most and excerpts is not candidates[-1]:
+            if matches > most:
                 best, most = excerpts, matches
         return self._text(best, max(self._largest(best, style), 1), style)
 
@@ -128,6 +125,10 @@ class _Draft:
         if search.lower() == search.upper():
             return said
         return f"{said} Case counts; to ignore it: {self._call(search=None, regex=_any_case(search))}"
+
+    def _excerpts(self, context: int, width: int) -> Excerpts:
+        most = self.setting.page_bytes
+        return Excerpts(self.stored, self.hits, self.spans, context=context, width=width, most=most)
 
     def _largest(self, excerpts: Excerpts, style: int) -> int:
         return self.setting.largest(lambda shown: self._text(excerpts, shown, style), len(excerpts.items))

@@ -15,13 +15,18 @@ _REMEMBERED: Final = 8
 
 
 class Spans:
-    """Reads a stored text in whole blocks and remembers the last few of what it read. For one call."""
+    """Reads a stored text in whole blocks and remembers the last few of what it read. For one call.
+
+    Attributes:
+        size: Bytes of the text.
+        ahead: How many bytes the store is asked for at least.
+    """
 
     def __init__(self, fetch: Fetch, size: int, *, ahead: int = BLOCK_BYTES) -> None:
-        """Make a reader of ``size`` bytes that asks the store for at least ``ahead`` bytes at a time."""
+        """Make a reader; see the attributes."""
         self.size = size
         self._fetch = fetch
-        self._ahead = ahead
+        self.ahead = ahead
         self._spans: deque[tuple[int, bytes]] = deque(maxlen=_REMEMBERED)
 
     def read(self, start: int, length: int) -> bytes:
@@ -49,7 +54,7 @@ class Spans:
             if begin <= position < begin + len(data):
                 return begin, data
         begin = position - position % BLOCK_BYTES
-        stop = min(max(end + -end % BLOCK_BYTES, begin + self._ahead), self.size)
+        stop = min(max(end + -end % BLOCK_BYTES, begin + self.ahead), self.size)
         data = self._fetch(begin, stop - begin)
         if len(data) != stop - begin:
             raise Corrupt(f"a stored result ends {stop - begin - len(data)} bytes before its end")
