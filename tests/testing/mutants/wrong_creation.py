@@ -114,6 +114,18 @@ class LetsTheLoserOverwrite(Mutant):
             raise
 
 
+class SharesATemporaryName(Mutant):
+    """One temporary name a key: two writers take each other's file."""
+
+    caught_by = ("test_one_of_many_threads_creates_a_key", "test_one_of_two_instances_creates_a_key")
+
+    def _write_temporary(self, record: Record) -> Path:
+        temporary = self._path(record.key).with_suffix(".temporary")
+        temporary.write_bytes(record.to_bytes())
+        let_others_in()
+        return temporary
+
+
 class WritesInPlace(Mutant):
     caught_by = ("test_an_object_appears_whole",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -97,6 +98,23 @@ class ShowsItsPasswordOnceUsed(_ConnectsWhenUsed):
 
     def __str__(self) -> str:
         return f"connected to store:{self._secret}@host" if self._connected else "not connected"
+
+
+class LogsItsServer(Mutant):
+    caught_by = ("test_its_log_holds_no_secret",)
+
+    def put(self, key: str, data: bytes, *, meta: bytes = b"", expires_at: float | None = None) -> None:
+        logging.getLogger(__name__).info("connected to store:%s@host", self._secret)
+        super().put(key, data, meta=meta, expires_at=expires_at)
+
+
+class LogsItsServerInAWarning(Mutant):
+    caught_by = ("test_its_log_holds_no_secret",)
+
+    def _load(self, key: str) -> Record:
+        if not self._path(key).exists():
+            logging.getLogger(__name__).warning("no %s at store:%s@host", key, self._secret)
+        return super()._load(key)
 
 
 class PicklesItsPassword(Mutant):

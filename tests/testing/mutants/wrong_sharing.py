@@ -120,6 +120,22 @@ class RemembersWhatIsThere(Mutant):
         return self._seen[key]
 
 
+class SetsItsLocationUpTwice(Mutant):
+    """Looks whether its table is there, and then makes it."""
+
+    caught_by = ("test_many_instances_use_a_new_location_at_once",)
+
+    def _create(self, record: Record) -> None:
+        table = self._folder / ".table"
+        if not table.exists():
+            let_others_in()
+            try:
+                table.mkdir()
+            except FileExistsError as error:
+                raise BackendError("table objects already exists") from error
+        super()._create(record)
+
+
 class ClosesAllInstances(Mutant):
     """As a connection pool of the class."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import traceback
 import uuid
@@ -45,6 +46,17 @@ class LifecycleContract(Setting):
         backend.put(scratch.key(), b"data")
         after = f"{backend!r} {backend}"
         revealed = self._revealed(before + after)
+        assert revealed == 0
+
+    def test_its_log_holds_no_secret(
+        self, backend: Backend, scratch: Scratch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        self.need(backend, "secrets")
+        with caplog.at_level(logging.INFO):
+            backend.put(scratch.key(), b"data")
+            _complaint(lambda: backend.read(scratch.key("missing")), NotFound)
+            backend.close()
+        revealed = self._revealed(caplog.text)
         assert revealed == 0
 
     def test_a_pickle_of_it_is_refused_or_holds_no_secret(self, backend: Backend) -> None:

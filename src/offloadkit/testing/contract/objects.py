@@ -28,6 +28,7 @@ _CONTENTS = {
     "NUL bytes": bytes(1000),
     "line ends": b"\r\n\n\r\x0b\x0c\x1c\x85\xe2\x80\xa8\xe2\x80\xa9",
     "blanks at the ends": b" \t text \n ",
+    "characters of four bytes": "\N{GRINNING FACE} \N{GOTHIC LETTER HWAIR}".encode(),
     "no UTF-8": b"\xff\xfe\xed\xa0\x80",
 }
 _METADATA = {"none": b"", "the most": bytes(range(256)) * (MAX_META_BYTES // 256), "blanks": b" \r\n\t\x00 "}

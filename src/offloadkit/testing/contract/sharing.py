@@ -86,6 +86,15 @@ class SharingContract(Setting):
         self._expect_missing(other, key)
         assert listed(other, scratch.prefix) == []
 
+    def test_many_instances_use_a_new_location_at_once(
+        self, backend: Backend, scratch: Scratch, another: Callable[[], Backend]
+    ) -> None:
+        self.need(backend, "shared")
+        instances = [backend, *(another() for _ in range(_THREADS - 1))]
+        keys = [scratch.key(f"from-{number}") for number in range(_THREADS)]
+        at_once(lambda number: instances[number].put(keys[number], b"data"), _THREADS)
+        assert {item.key for item in listed(backend, scratch.prefix)} == set(keys)
+
     def test_closing_one_instance_leaves_the_other(
         self, backend: Backend, scratch: Scratch, another: Callable[[], Backend]
     ) -> None:
