@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from formats.wire import wire_histories
 from offloadkit import Offloader, Policy, open_backend
 from offloadkit.backend import Backend
+from offloadkit.formats import detect
 from offloadkit.placeholder import parse
 from offloadkit.read_call import parse_call
 
@@ -28,7 +30,7 @@ TIGHT = Policy(
     clear_tool_inputs=True,
 )
 POLICIES = {"default": Policy(), "frugal": Policy.frugal(), "tight": TIGHT}
-BODIES = {"openai-chat": "messages", "anthropic-messages": "messages"}
+WIRE = [*wire_histories("openai-chat", "messages"), *wire_histories("anthropic-messages", "messages")]
 
 
 def load(path: Path) -> Any:
@@ -67,6 +69,32 @@ def test_a_real_history_is_reduced_and_restored_exactly(
     assert offloader.restore(reduced) == messages
     assert offloader.reduce(reduced) == reduced
     assert pairs(reduced) == pairs(messages)
+
+
+@pytest.mark.parametrize("messages", WIRE)
+def test_a_recorded_request_body_is_reduced_and_restored_exactly(
+    messages: list[Any], backend: Backend, policy: Policy
+) -> None:
+    offloader = Offloader(backend, session="s", policy=policy)
+
+    reduced = offloader.reduce(messages)
+
+    assert offloader.restore(reduced) == messages
+    assert offloader.reduce(reduced) == reduced
+
+
+@pytest.mark.parametrize("messages", WIRE)
+def test_a_recorded_request_body_reduced_step_by_step_equals_at_once(
+    messages: list[Any], policy: Policy
+) -> None:
+    offloader = Offloader("memory://", session="s", policy=policy)
+    stepwise: list[Any] = []
+    for message in messages:
+        if message["role"] == "assistant":
+            stepwise = offloader.reduce(stepwise, format=detect(messages).name)
+        stepwise.append(message)
+
+    assert offloader.reduce(stepwise) == offloader.reduce(messages)
 
 
 def test_step_by_step_equals_at_once(transcript_path: Path, policy: Policy) -> None:
@@ -134,7 +162,8 @@ def test_a_second_process_reads_every_reference(tmp_path: Path, transcript_path:
         reduced = offloader.reduce(messages)
     (tmp_path / "reduced.json").write_text(json.dumps(reduced), "utf-8")
     code = (
-        "import json, sys; from offloadkit import Offloader\n"
+        "import json, sys; from formats.wire import wire_histories
+from offloadkit import Offloader\n"
         f"messages = json.load(open({str(tmp_path / 'reduced.json')!r}))\n"
         f"json.dump(Offloader({url!r}, session='s').restore(messages), sys.stdout)"
     )

@@ -1,0 +1,25 @@
+"""Bodies as they went over the wire, one fixture for each format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DATA
+
+
+def wire_histories(name: str, key: str) -> list[Any]:
+    """Return the message lists of a format's recorded request bodies, as parameters; or one skip."""
+    paths = sorted(DATA.glob(f"transcripts/wire/{name}/*"))
+    if not paths:
+        reason = f"no recorded {name} bodies: set OFFLOADKIT_DATA to the folder that holds transcripts/"
+        return [pytest.param([], marks=pytest.mark.skip(reason=reason))]
+    return [pytest.param(_load(path)[key], id=path.name.partition(".")[0]) for path in paths]
+
+
+def _load(path: Path) -> Any:
+    data = path.read_bytes()
+    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
