@@ -137,48 +137,64 @@ class ToolResult:
 def name_results(messages: Sequence[MessageView]) -> dict[Place, CallView]:
     """Return for each result the call that it answers, where there is one.
 
-    Ids may repeat: a result belongs to the nearest earlier call with its id that no other result has
-    answered, and otherwise to the nearest earlier one. A result without an id belongs to the call in the
-    same position among the calls of the turn before it.
+    Ids may repeat. A result belongs to a call with its id that no other result has answered: of the newest
+    turn that has one, the first. When all are answered, it belongs to the newest call with its id.
+    A result without an id belongs to the next unanswered call of its turn: to one without an id where there
+    is one, and to one of the tool that the result names where there is one.
     """
-    by_id: dict[str, list[CallView]] = {}
-    answered: set[Place] = set()
-    turn_calls: list[CallView] = []
-    without_id = 0
+    calls = _Calls()
     found: dict[Place, CallView] = {}
     for message in messages:
-        if message.starts_turn:
-            turn_calls, without_id = [], 0
-        turn_calls.extend(message.calls)
-        for call in message.calls:
-            by_id.setdefault(call.call_id or "", []).append(call)
+        calls.add(message)
         for result in message.results:
-            call_for = _answered_call(result, by_id, answered, turn_calls, without_id)
-            if not result.call_id:
-                without_id += 1
-            if call_for is not None:
-                answered.add(call_for.place)
-                found[result.place] = call_for
+            call = calls.answered_by(result)
+            if call is not None:
+                found[result.place] = call
     return found
 
 
-def _answered_call(
-    result: ResultView,
-    by_id: dict[str, list[CallView]],
-    answered: set[Place],
-    turn_calls: list[CallView],
-    position: int,
-) -> CallView | None:
-    if not result.call_id:
-        return turn_calls[position] if position < len(turn_calls) else None
-    same_id = by_id.get(result.call_id, [])
-    open_calls = [call for call in reversed(same_id) if call.place not in answered]
-    if open_calls:
-        return _first_of_its_message(open_calls)
-    return same_id[-1] if same_id else None
+class _Calls:
+    """The calls read so far, and which of them still wait for a result."""
 
+    def __init__(self) -> None:
+        self._turn = 0
+        self._open_in_turn: dict[Place, CallView] = {}
+        self._open_by_id: dict[str, list[tuple[int, CallView]]] = {}
+        self._newest_by_id: dict[str, CallView] = {}
 
-def _first_of_its_message(open_calls: list[CallView]) -> CallView:
-    """Of calls with one id in one message the first is answered first; ``open_calls`` is newest first."""
-    message = open_calls[0].place.message
-    return [call for call in open_calls if call.place.message == message][-1]
+    def add(self, message: MessageView) -> None:
+        if message.starts_turn:
+            self._turn += 1
+            self._open_in_turn = {}
+        for call in message.calls:
+            self._open_in_turn[call.place] = call
+            if call.call_id:
+                self._open_by_id.setdefault(call.call_id, []).append((self._turn, call))
+                self._newest_by_id[call.call_id] = call
+
+    def answered_by(self, result: ResultView) -> CallView | None:
+        call = self._first_with_id(result.call_id) if result.call_id else self._next_of_turn(result.tool)
+        if call is not None:
+            self._close(call)
+        return call
+
+    def _first_with_id(self, call_id: str) -> CallView | None:
+        """Return the first of the open calls with this id in the newest turn that has one."""
+        waiting = self._open_by_id.get(call_id)
+        if not waiting:
+            return self._newest_by_id.get(call_id)
+        first = len(waiting) - 1
+        while first > 0 and waiting[first - 1][0] == waiting[-1][0]:
+            first -= 1
+        return waiting[first][1]
+
+    def _next_of_turn(self, tool: str | None) -> CallView | None:
+        waiting = list(self._open_in_turn.values())
+        waiting = [call for call in waiting if not call.call_id] or waiting
+        named = [call for call in waiting if tool and call.tool == tool]
+        return next(iter(named or waiting), None)
+
+    def _close(self, call: CallView) -> None:
+        self._open_in_turn.pop(call.place, None)
+        waiting = self._open_by_id.get(call.call_id or "", [])
+        waiting[:] = [entry for entry in waiting if entry[1].place != call.place]
