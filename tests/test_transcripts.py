@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from formats.wire import wire_histories
+
 from offloadkit import Offloader, Policy, open_backend
 from offloadkit.backend import Backend
 from offloadkit.formats import detect
@@ -162,8 +162,7 @@ def test_a_second_process_reads_every_reference(tmp_path: Path, transcript_path:
         reduced = offloader.reduce(messages)
     (tmp_path / "reduced.json").write_text(json.dumps(reduced), "utf-8")
     code = (
-        "import json, sys; from formats.wire import wire_histories
-from offloadkit import Offloader\n"
+        "import json, sys; from offloadkit import Offloader\n"
         f"messages = json.load(open({str(tmp_path / 'reduced.json')!r}))\n"
         f"json.dump(Offloader({url!r}, session='s').restore(messages), sys.stdout)"
     )

@@ -116,7 +116,7 @@ class Offloader:
         tool: str | None = None,
         call_id: str | None = None,
         is_error: bool = False,
-        format: str = "openai-chat",  # noqa: A002  the name that users know it by
+        format: str = "openai-chat",
     ) -> Any:
         """Return what the model should see of a tool's result.
 
@@ -151,7 +151,7 @@ class Offloader:
         self._remember_call(standing, made.placeholder)
         return made.content
 
-    def reduce(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:  # noqa: A002
+    def reduce(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:
         """Return the messages with large and old results replaced; nothing else changes.
 
         The same messages, policy and session give the same bytes. Messages that stay are the same objects;
@@ -175,7 +175,7 @@ class Offloader:
         contents = {place: made.content for place, made in stored.items()}
         return message_format.replace(messages, contents, self._emptied_inputs(plan, history, stored))
 
-    def plan(self, messages: Sequence[Any], *, format: str | None = None) -> Plan:  # noqa: A002
+    def plan(self, messages: Sequence[Any], *, format: str | None = None) -> Plan:
         """Return the decisions that `reduce` would make, with their reasons. Nothing is written.
 
         Raises:
@@ -184,7 +184,7 @@ class Offloader:
         message_format, history = self._read(messages, format)
         return self._replay(history, self._replacements(history.standings, message_format))
 
-    def compare(self, messages: Sequence[Any], *, format: str | None = None) -> Comparison:  # noqa: A002
+    def compare(self, messages: Sequence[Any], *, format: str | None = None) -> Comparison:
         """Return what all model calls of this history send, without and with reduction. Nothing is written.
 
         Raises:
@@ -224,7 +224,7 @@ class Offloader:
             )
         )
 
-    def restore(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:  # noqa: A002
+    def restore(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:
         """Return the messages with every original back in its place.
 
         A text that only looks like a placeholder, or whose reference no longer opens, stays; it is logged and
@@ -376,7 +376,9 @@ class Offloader:
         if placeholder is None or placeholder.tool is None or self._reader.remembers_call(placeholder.ref):
             return
         arguments = arguments_text(standing.call.arguments) if standing.call else ""
-        self._reader.remember_call(placeholder.ref, LostCall(placeholder.tool, arguments[:MAX_LOST_ARGUMENTS]))
+        self._reader.remember_call(
+            placeholder.ref, LostCall(placeholder.tool, arguments[:MAX_LOST_ARGUMENTS])
+        )
 
     def _announce_decision(self, decision: Decision, standing: Standing, made: Replacement) -> None:
         self._announce(decision.action, standing, made.placeholder, decision.size_before, decision.size_after)

@@ -1,4 +1,4 @@
-"""Strategies for legal histories: parallel calls, repeated and empty ids, block lists, media, absent contents."""
+"""Strategies for legal histories: parallel calls, odd ids, block lists, media, absent contents."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class FormatContract:
 
     @pytest.fixture
     def cleared(self, format: Format, history: list[Any]) -> list[Any]:
-        """The history with a text in place of every result that is not empty; empty ones are never replaced."""
+        """The history with a text in place of every result that is not empty, as those stay."""
         return format.replace(history, dict(_cleared_contents(format, history)))
 
     def test_the_format_is_recognised(self, format: Format, history: list[Any]) -> None:
