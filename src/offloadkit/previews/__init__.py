@@ -15,7 +15,7 @@ from typing import Final
 from offloadkit.errors import ConfigError
 from offloadkit.previews.document import Document
 from offloadkit.previews.recognition import KINDS, PLAIN, Kind, recognised
-from offloadkit.previews.sheet import Draft, Sheet, counted, fits, longest_fit
+from offloadkit.previews.sheet import Draft, Sheet, counted, fits, joined
 from offloadkit.tokens import TokenCounter
 
 __all__ = ["KINDS", "Preview", "check_kind", "preview"]
@@ -119,21 +119,28 @@ def _not_broken_json(text: str) -> str:
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return f"Text:\n{text}"
     return text
+
+
+def _refuse(constant: str) -> None:
+    """Raise for what Python reads as JSON and nobody else does."""
+    raise ValueError(constant)
 
 
 def _phrase(shown: str) -> str:
     """Return as many parts of a phrase as a header line has room for."""
     while len(shown) > _MAX_SHOWN and ", " in shown:
         shown = shown.rpartition(", ")[0]
-    return shown[:_MAX_SHOWN]
+    return joined(shown[:_MAX_SHOWN])
 
 
 def _excerpt(document: Document, budget: int, counter: TokenCounter) -> Preview:
     """Return the one line that is left when nothing else fits."""
-    summary = f"text of {counted(document.line_count, 'line')}, {counted(len(document.text), 'character')}"
-    line = longest_fit(summary, budget, counter).strip()
-    return Preview(line or _NOTHING_FITS, PLAIN, "its size", "offset=1")
+    lines, characters = counted(document.line_count, "line"), counted(len(document.text), "character")
+    summary = f"text of {lines}, {characters}"
+    beginnings = (summary[:length] for length in range(len(summary), 0, -1))
+    line = next((beginning for beginning in beginnings if fits(beginning, budget, counter)), _NOTHING_FITS)
+    return Preview(line, PLAIN, "its size", "offset=1")

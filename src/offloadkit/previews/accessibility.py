@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from offloadkit.previews.cleaning import shorten
 from offloadkit.previews.document import Document
-from offloadkit.previews.sheet import Draft, Sheet, both_ends, counted, joined, part_of
+from offloadkit.previews.sheet import Draft, Sheet, counted, joined, part_of
 
 __all__ = ["recognise", "render"]
 
@@ -29,7 +30,7 @@ _LINE: Final = re.compile(
 )
 _LEAST_SHARE: Final = 0.6
 _LEAST_ROLES: Final = 4
-_SHOWN: Final = 100
+_WIDTH: Final = 100
 
 
 def recognise(document: Document) -> bool:
@@ -49,16 +50,16 @@ def render(document: Document, sheet: Sheet) -> Draft | None:
     counts = ", ".join(f"{number} {role}" for role, number in totals.most_common(7))
     page = _page(document.lines, roles)
     sheet.title(f"Accessibility tree{document.extent}{page}: {counts}", document.lead)
-    headings = sheet.add_all(_described(document, roles, {"heading"}), share=0.5, rest="heading")
-    controls = sheet.add_all(_described(document, roles, _CONTROLS), share=0.8, rest="control")
-    rest = sheet.add_all([line for line in document.lines if line.strip()])
+    main = roles.index("main") if "main" in roles else 0
+    headings = sheet.add_all(_described(document, roles, {"heading"}, main), share=0.5, rest="heading")
+    controls = sheet.add_all(_described(document, roles, _CONTROLS, main), share=0.7, rest="control")
+    rest = sheet.add_all([line for line in document.lines[main:] if line.strip()])
     shown = joined(
         part_of(headings, totals["heading"], "heading"),
-        f"{counted(controls, 'control')}" if controls else "",
-        both_ends(rest, 0, "line"),
+        counted(controls, "control") if controls else "",
+        counted(rest, "line") if rest else "",
     )
-    first = next((index for index, role in enumerate(roles) if role in {"heading", "main"}), 0)
-    return Draft(shown, f"offset={document.number(first)}")
+    return Draft(shown, f"offset={document.number(main)}")
 
 
 def _role(line: str) -> str | None:
@@ -74,8 +75,9 @@ def _page(lines: list[str], roles: list[str | None]) -> str:
     return ""
 
 
-def _described(document: Document, roles: list[str | None], wanted: AbstractSet[str]) -> list[str]:
-    """Return the lines of some roles that say more than the role, with their numbers."""
-    indices = (index for index, role in enumerate(roles) if role in wanted)
-    lines = ((index, document.lines[index].strip()[:_SHOWN]) for index in indices)
+def _described(document: Document, roles: list[str | None], wanted: AbstractSet[str], main: int) -> list[str]:
+    """Return the lines of some roles that say more than the role, those of the main part first."""
+    indices = [index for index, role in enumerate(roles) if role in wanted]
+    ordered = [index for index in indices if index >= main] + [index for index in indices if index < main]
+    lines = ((index, shorten(document.lines[index].strip(), _WIDTH)) for index in ordered)
     return [document.numbered(index, line) for index, line in lines if " " in line]

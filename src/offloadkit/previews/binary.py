@@ -7,7 +7,7 @@ import re
 import struct
 from typing import Final
 
-from offloadkit.previews.cleaning import visible
+from offloadkit.previews.cleaning import visible, visible_head
 from offloadkit.previews.document import Document
 from offloadkit.previews.sheet import Draft, Sheet, counted
 
@@ -59,7 +59,7 @@ def render(document: Document, sheet: Sheet) -> Draft | None:
     if span is None:
         kind = _type(body[:64].encode("latin-1", "replace"))
         sheet.title(f"Binary data as text, {counted(len(body), 'character')}{_comma(kind)}", document.lead)
-        sheet.add(visible(body[:_SHOWN_CHARACTERS]).replace("\n", "\\n"))
+        sheet.add(visible_head(body, _SHOWN_CHARACTERS).replace("\n", "\\n"))
         return Draft("its type, size and first characters")
     start, stop = span
     data = re.sub(r"\s", "", body[start:stop])

@@ -17,6 +17,7 @@ _SAMPLED_ROWS: Final = 60
 _SAMPLED_CHARACTERS: Final = 100_000
 _DESCRIBED_ROWS: Final = 2_000
 _MEAN_CELL: Final = 60
+_LEAST_EVEN: Final = 0.9
 
 
 def recognise(document: Document) -> bool:
@@ -65,10 +66,17 @@ def _cuts_evenly(lines: list[str], separator: str) -> bool:
     rows = _rows(lines, separator)
     columns, even = Counter(map(len, rows)).most_common(1)[0]
     least = 2 if separator == "\t" else 3
+    regular = columns >= least and even >= _LEAST_EVEN * len(rows) and len(rows[0]) == columns
+    return regular and _are_cells(rows)
+
+
+def _are_cells(rows: list[list[str]]) -> bool:
+    """Say whether cells are short and set close, as in data; prose and indented code are cut otherwise."""
     cells = [cell for row in rows for cell in row]
     short = sum(map(len, cells)) <= _MEAN_CELL * len(cells)
-    unspaced = sum(1 for cell in cells if cell.startswith(" ")) <= 0.5 * len(cells)
-    return columns >= least and even >= 0.9 * len(rows) and len(rows[0]) == columns and short and unspaced
+    spaced = sum(1 for cell in cells if cell.startswith(" "))
+    indented = sum(1 for row in rows if not row[0].strip())
+    return short and spaced <= 0.5 * len(cells) and indented <= 0.2 * len(rows)
 
 
 def _rows(lines: list[str], separator: str) -> list[list[str]]:

@@ -30,12 +30,13 @@ _WRAPPER_TAGS: Final = (
 _TAG_LINE: Final = re.compile(rf"</?(?:{_WRAPPER_TAGS})(?: [^<>]*)?>(?:[^<>]*</(?:{_WRAPPER_TAGS})>)?")
 _FACT_LINE: Final = re.compile(
     r"(?i:(?:exit|return)[ _-]?(?:code|status)|exit|wall[ _-]time|duration|chunk id|cwd|command|stdout|"
-    r"stderr|output|total output lines)\b ?(?:[:=].{0,200})?|Here's the (?:result|output) of .{0,300}:|"
+    r"stderr|output|total output lines)\b(?: ?[:=].{0,200}| \d{1,5})?|"
+    r"Here's the (?:result|output) of .{0,300}:|"
     r"\[File: .{1,300} lines total\)\]|\(\d+ more lines (?:above|below)\)"
 )
 _WARNING: Final = re.compile(r"<(warning|system-reminder|note)>")
-_FACT: Final = re.compile(r"\d")
-_NUMBERED: Final = re.compile(r"[ ]{0,12}(\d{1,9})(?:\t|→|:|\| ?|: )")
+_FACT: Final = re.compile(r".*\d|.*[:=]\s*\S|.*>[^<]+<|Here's|\[File")
+_NUMBERED: Final = re.compile(r"[ ]{0,12}(\d{1,9})(?:\t|→|:|\|)")
 
 
 class Document:
@@ -162,7 +163,7 @@ def _unwrap(text: str) -> tuple[int, int, str]:
             start = closed + len(warning[1]) + 3
             start += text.startswith("\n", start)
         elif line and (_TAG_LINE.fullmatch(line) or _FACT_LINE.fullmatch(line)):
-            facts += [line] if _FACT.search(line) else []
+            facts += [line] if _FACT.match(line) else []
             start = end + 1
         else:
             break

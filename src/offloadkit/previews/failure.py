@@ -159,12 +159,13 @@ def _around(
 
 
 def _last(document: Document, sheet: Sheet, after: int, written: set[int]) -> list[int]:
-    """Return the last lines that still fit, were not written, and stand after a place."""
-    end = len(document.lines)
+    """Return the last lines that still fit, say something not yet written, and stand after a place."""
+    lines, end = document.lines, len(document.lines)
+    said = {lines[index].strip() for index in written} | {""}
     backwards = [
         index
         for index in range(end - 1, max(after, end - _LEADING_LINES), -1)
-        if index not in written and document.lines[index].strip()
+        if lines[index].strip() not in said
     ]
     fitting = sheet.fitting([document.numbered(index) for index in backwards])
     return backwards[: len(fitting)][::-1]

@@ -21,8 +21,11 @@ _FEW_LINES: Final = 3
 _LONG_STRING: Final = 300
 _MAIN_SHARE: Final = 0.3
 _MAX_BESIDE: Final = 12
+_LONGEST_PATH: Final = 100
 _MAX_ITEMS: Final = 50
 _SHORTEST_ITEM: Final = 40
+_LEAST_ITEM: Final = 24
+_FULL_ITEMS: Final = 4
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -35,7 +38,9 @@ class _Found(NamedTuple):
 
 def recognise(document: Document) -> bool:
     """Say whether the text begins like a JSON object, array or string."""
-    return bool(re.match(r'\s*[\[{]\s*(?:["\[{\]}\d-]|true|false|null|\Z)', document.content[:1000]))
+    return bool(
+        re.match(r'\s*[\[{]\s*(?:["\[{\]}\d-]|true|false|null|NaN|-?Infinity|\Z)', document.content[:1000])
+    )
 
 
 def render(document: Document, sheet: Sheet) -> Draft | None:
@@ -45,8 +50,11 @@ def render(document: Document, sheet: Sheet) -> Draft | None:
         return None
     sheet.title(f"{_words(document, parsed)}: {kind_of(parsed.value)}", document.lead)
     parts = list(_parts(parsed.value, "", 0))
-    string = _main_string(parts, len(document.content))
-    draft = _with_text(parts, string, sheet) if string else _with_items(parsed.value, parts, sheet)
+    array, string = _main_array(parts), _main_string(parts, len(document.content))
+    if string and (array is None or len(string.value) > _weight(array.value)):
+        draft = _with_text(parts, string, sheet)
+    else:
+        draft = _with_items(parsed.value, parts, array, sheet)
     queryable = parsed.broken_at is None and document.bare and document.addressable
     return draft if queryable else Draft(draft.shown, inner=draft.inner)
 
@@ -55,28 +63,37 @@ def _words(document: Document, parsed: Parsed) -> str:
     words = "JSON Lines" if parsed.lines else "JSON"
     if parsed.broken_at is None:
         return words
-    if parsed.broken_at >= len(document.content):
+    content = document.content
+    if parsed.broken_at >= len(content):
         return f"{words}, cut off at its end"
-    if document.content_lines < _FEW_LINES or not document.whole:
-        return f"{words}, read up to character {parsed.broken_at}"
-    line = document.number(document.content.count("\n", 0, parsed.broken_at))
-    return f"{words}, readable up to line {line}"
+    if document.content_lines < _FEW_LINES:
+        return f"{words}, readable up to character {parsed.broken_at} of {len(content)}"
+    line = document.number(0) + content.count("\n", 0, parsed.broken_at)
+    return f"{words}, readable up to line {line} of {document.line_count}"
 
 
 def _with_text(parts: list[_Found], string: _Found, sheet: Sheet) -> Draft:
-    """Write the short values beside the one long text, which follows as what it is."""
-    beside = [
-        f"{part.path}: {abbreviated(part.value)}"
-        for part in parts
-        if part.path != string.path and not isinstance(part.value, dict | list) and part.value is not None
-    ]
-    sheet.add("; ".join(beside[:_MAX_BESIDE])) if beside else None
+    """Write what stands beside the one long text, which follows as what it is."""
+    beside = [f"{part.path}: {_in_short(part.value)}" for part in parts if _stands_beside(part, string)]
+    if beside:
+        sheet.add("; ".join(beside[:_MAX_BESIDE]))
     sheet.add(f"{string.path} ({counted(len(string.value), 'character')}):")
     return Draft("", _query(string.path), inner=string.value)
 
 
-def _with_items(value: Any, parts: list[_Found], sheet: Sheet) -> Draft:
-    array = _main_array(parts)
+def _stands_beside(part: _Found, string: _Found) -> bool:
+    """Say whether a part is neither the text, nor around it, nor without interest."""
+    around = string.path.startswith((f"{part.path}.", f"{part.path}[")) or part.path in {"", string.path}
+    if around or part.value is None or part.path.endswith(".type"):
+        return False
+    return not isinstance(part.value, dict | list) or "." not in part.path
+
+
+def _in_short(value: Any) -> str:
+    return kind_of(value) if isinstance(value, dict | list) else abbreviated(value)
+
+
+def _with_items(value: Any, parts: list[_Found], array: _Found | None, sheet: Sheet) -> Draft:
     shape_words = "its shape" if _add_shape(value, sheet, share=0.6 if array else 1.0) else ""
     if array is None:
         return Draft(joined(shape_words), _query(_largest(parts)))
@@ -96,11 +113,12 @@ def _add_shape(value: Any, sheet: Sheet, *, share: float) -> int:
 
 
 def _add_items(array: _Found, sheet: Sheet) -> int:
-    """Write the first items, each cut to half of what is left; return how many."""
+    """Write the first items, each cut to a fair part of what is left; return how many."""
     written = 0
+    part = max(_LEAST_ITEM, sheet.left // _FULL_ITEMS)
     for index, item in enumerate(array.value[:_MAX_ITEMS]):
         text = visible(f"{array.path}[{index}] {abbreviated(item)}")
-        fitting = sheet.longest(text, (sheet.left - 1) // 2)
+        fitting = sheet.longest(text, min(part, sheet.left - 2))
         if len(fitting) < min(len(text), _SHORTEST_ITEM):
             break
         written += sheet.add_block(fitting if fitting == text else f"{fitting}…")
@@ -114,7 +132,7 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[_Found]:
         return
     if isinstance(value, dict):
         for key in list(value)[:_SEARCHED_KEYS]:
-            step = key if _PLAIN_KEY.fullmatch(key) else json.dumps(key)
+            step = key if _PLAIN_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=visible(key) != key)
             yield from _parts(value[key], f"{path}.{step}" if path else step, depth + 1)
     elif isinstance(value, list) and len(value) == 1:
         yield from _parts(value[0], f"{path}[0]", depth + 1)
@@ -152,4 +170,4 @@ def _weight(value: Any, depth: int = 3) -> int:
 
 
 def _query(path: str) -> str:
-    return f"query={json.dumps(path, ensure_ascii=False)}" if path else ""
+    return f"query={json.dumps(path, ensure_ascii=False)}" if 0 < len(path) <= _LONGEST_PATH else ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from offloadkit.previews.values import quoted
+from offloadkit.previews.values import quoted, range_of
 
 __all__ = ["Parsed", "abbreviated", "parse"]
 
@@ -59,6 +59,8 @@ def abbreviated(value: Any, *, depth: int = 3, items: int = 3, width: int = 60) 
         return _abbreviated_list(value, depth - 1, items, width)
     if isinstance(value, dict):
         return _abbreviated_object(value, depth - 1, items, width)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return range_of([value])
     return json.dumps(value)
 
 
@@ -101,18 +103,18 @@ def _parse_lines(text: str) -> Parsed | None:
 def _parse_broken(text: str, broken_at: int) -> Parsed | None:
     """Read the beginning of a text that was cut off at its end or in its middle."""
     for until in (min(len(text), _MAX_COMPLETED), min(broken_at, _MAX_COMPLETED)):
-        if until < min(_LEAST_READABLE, len(text) // 4):
-            break
-        for candidate in _completions(text[:until]):
+        for candidate, readable in _completions(text[:until]):
+            if readable < min(_LEAST_READABLE, len(text) // 4):
+                continue
             try:
-                return Parsed(json.loads(candidate), broken_at=until)
+                return Parsed(json.loads(candidate), broken_at=readable)
             except ValueError:
                 continue
     return None
 
 
-def _completions(text: str) -> Iterator[str]:
-    """Yield the text with what is open closed: with its last string, and after its last complete element."""
+def _completions(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the text with what is open closed, after its last string or element, and where that ends."""
     stack: list[str] = []
     safe, safe_depth, in_string = 0, 0, False
     for token in _TOKEN.finditer(text):
@@ -128,6 +130,6 @@ def _completions(text: str) -> Iterator[str]:
         else:
             safe, safe_depth = token.end(), len(stack)
     if in_string:
-        yield _HALF_ESCAPE.sub(r"\g<whole>", text) + '"' + "".join(reversed(stack))
+        yield _HALF_ESCAPE.sub(r"\g<whole>", text) + '"' + "".join(reversed(stack)), len(text)
     if safe_depth:
-        yield text[:safe] + "".join(reversed(stack[:safe_depth]))
+        yield text[:safe] + "".join(reversed(stack[:safe_depth])), safe

@@ -139,6 +139,7 @@ LANGUAGES: Final = (
             r"#\s*(?:include|define|ifdef|ifndef|endif|pragma)\b",
             r"(?:static|const|struct|void|int|char|bool|unsigned|auto|template|namespace|typedef)\b.*",
             r"[A-Z_]{2,}\(.*\);?$",
+            r"[{}]$",
             r"return\b.*;$",
             r".*->\w+.*;$",
             r".*\w::\w.*;$",

@@ -30,13 +30,13 @@ _FOLDED_WIDTH: Final = 200
 
 
 def recognise(document: Document) -> bool:
-    """Say whether lines begin with a time or carry a level."""
+    """Say whether lines begin with a time or carry different levels."""
     sample = document.sample
     if len(sample) < 5:
         return False
     timed = sum(1 for line in sample if _TIME.match(line))
-    levelled = sum(1 for line in sample if _LEVEL.search(line, 0, _LEVEL_WIDTH))
-    return timed >= 0.4 * len(sample) or levelled >= 0.5 * len(sample)
+    levels = [level for line in sample if (level := _level(line))]
+    return timed >= 0.4 * len(sample) or (len(levels) >= 0.5 * len(sample) and len(set(levels)) > 1)
 
 
 def render(document: Document, sheet: Sheet) -> Draft:

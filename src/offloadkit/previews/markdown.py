@@ -24,17 +24,18 @@ _OPENING_LINES: Final = 200
 
 
 class _Entry(NamedTuple):
-    """One line of the outline."""
+    """One line of the outline; ``sure`` when nothing but a document writes it like that."""
 
     place: int
     level: int
     title: str
+    sure: bool = True
 
 
 def recognise(document: Document) -> bool:
     """Say whether there are headings of the lower levels, or headings besides lists, links and fences."""
     entries = _outline(document.sample)
-    sure = sum(1 for entry in entries if entry.level > 1)
+    sure = sum(1 for entry in entries if entry.sure)
     marked = document.share(_MARK)
     return (
         sure >= 3
@@ -52,7 +53,9 @@ def render(document: Document, sheet: Sheet) -> Draft | None:
     headings = counted(sum(1 for entry in entries if entry.level < _ITEM_LEVEL), "heading")
     sheet.title(f"Document of {lines}, {headings}{document.extent}:", document.lead)
     depth = {level: rank for rank, level in enumerate(sorted({entry.level for entry in entries}))}
-    outline = [document.numbered(place, f"{'  ' * depth[level]}{title}") for place, level, title in entries]
+    outline = [
+        document.numbered(place, f"{'  ' * depth[level]}{title}") for place, level, title, _ in entries
+    ]
     ranked = sorted(range(len(entries)), key=lambda place: entries[place].level)
     chosen = sheet.add_ranked(outline, ranked, share=0.8)
     begun = sheet.add_all(_opening(document.lines, entries))
@@ -71,7 +74,8 @@ def _outline(lines: list[str]) -> list[_Entry]:
         if _FENCE.match(line):
             fenced = not fenced
         elif not fenced and (heading := _HEADING.match(line)):
-            found.append(_Entry(index, len(heading[1]), heading[2]))
+            level = len(heading[1])
+            found.append(_Entry(index, level, heading[2], sure=level > 1))
         elif not fenced and (item := _LINKED_ITEM.match(line)):
             found.append(_Entry(index, _ITEM_LEVEL, f"{item[1]} {item['title']} ({item['host']})"))
         elif not fenced and index and (level := _underlined(lines[index - 1], line)):
@@ -81,10 +85,8 @@ def _outline(lines: list[str]) -> list[_Entry]:
 
 def _without_comments(entries: list[_Entry]) -> list[_Entry]:
     """Leave out first-level headings in neighbouring lines: those are comments in a program."""
-    first_level = {entry.place for entry in entries if entry.level == 1}
-    return [
-        entry for entry in entries if entry.level > 1 or not {entry.place - 1, entry.place + 1} & first_level
-    ]
+    unsure = {entry.place for entry in entries if not entry.sure}
+    return [entry for entry in entries if entry.sure or not {entry.place - 1, entry.place + 1} & unsure]
 
 
 def _underlined(title: str, line: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from offloadkit.previews.cleaning import shorten
 from offloadkit.previews.document import Document
 from offloadkit.previews.languages import LANGUAGES, Language
 from offloadkit.previews.sheet import Draft, Sheet, both_ends, counted, joined, part_of
@@ -58,7 +59,9 @@ def _add_outline(document: Document, sheet: Sheet, found: list[int]) -> int:
     """Write definitions in their order, the outer ones first when not all fit; return how many."""
     levels = _levels([document.lines[index] for index in found])
     lines = [
-        document.numbered(index, "  " * level + document.lines[index].strip()[:_OUTLINE_WIDTH].rstrip("{: "))
+        document.numbered(
+            index, "  " * level + shorten(document.lines[index].strip(), _OUTLINE_WIDTH).rstrip("{: ")
+        )
         for index, level in zip(found, levels, strict=True)
     ]
     ranked = sorted(range(len(found)), key=lambda place: levels[place])

@@ -58,8 +58,8 @@ def _diff() -> str:
         path = f"src/shop/part_{number}.py"
         added = "\n".join(f"+    value_{line} = {line}" for line in range(number + 1))
         parts.append(
-            f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
-            f"@@ -10,3 +10,{number + 3} @@ def part():\n     before = 1\n-    old = 2\n{added}\n     after = 3"
+            f"diff --git a/{path} b/{path}\nindex 1111..2222 100644\n--- a/{path}\n+++ b/{path}\n"
+            f"@@ -10,3 +10,{number + 3} @@ part():\n     before = 1\n-    old = 2\n{added}\n     after = 3"
         )
     return "\n".join(parts) + "\n"
 
@@ -72,9 +72,9 @@ def _grep() -> str:
 
 
 def _html() -> str:
+    words = "tells how the harbour was built, stone by stone."
     sections = "".join(
-        f"<h2>Chapter {number}</h2>\n<p>Chapter {number} tells how the harbour was built, stone by stone.</p>\n"
-        for number in range(60)
+        f"<h2>Chapter {number}</h2>\n<p>Chapter {number} {words}</p>\n" for number in range(60)
     )
     return (
         "<!DOCTYPE html>\n<html><head><title>The old harbour</title><style>p { color: red }</style></head>\n"
@@ -92,10 +92,11 @@ def _markdown() -> str:
 
 def _source() -> str:
     methods = "".join(
-        f'    def method_{number}(self, value: int) -> int:\n        """Add {number}."""\n        return value + {number}\n\n'
+        f"    def add_{number}(self, value: int) -> int:\n        return value + {number}\n\n"
         for number in range(60)
     )
-    return f'"""A module."""\n\nimport os\nfrom typing import Any\n\n\nclass Adder:\n{methods}\ndef main() -> None:\n    print(Adder())\n'
+    beginning = '"""A module."""\n\nimport os\nfrom typing import Any\n\n\nclass Adder:\n'
+    return f"{beginning}{methods}\ndef main() -> None:\n    print(Adder())\n"
 
 
 def _typescript() -> str:
