@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import transcript_paths
 from formats.wire import wire_histories
 
 from offloadkit import Offloader, Policy, open_backend
