@@ -139,8 +139,8 @@ def test_a_cut_index_is_refused() -> None:
 
 def test_building_ten_megabytes_is_fast() -> None:
     data = "数据 and text\n".encode() * 600_000
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     LineIndex.build(data)
 
-    assert time.perf_counter() - begun < 0.5
+    assert time.process_time() - begun < 0.5

@@ -120,6 +120,16 @@ def test_the_end_is_said_when_nothing_follows_and_only_then() -> None:
     assert next_arguments(read(text, offset=5, limit=5)) == {"offset": 10, "limit": 5}
 
 
+def test_arguments_that_ended_wrongly_elsewhere_are_answered(cases: dict[str, dict[str, Any]]) -> None:
+    """READ-05: past the end, negative, zero, and other texts."""
+    given = cases["READ-05"]["input"]
+    for text in (given["stored"], *given["also_stored"]):
+        for arguments in given["args"]:
+            answer = read(text, **arguments)
+            assert ("End of the result." in answer) == ("<data" in answer and next_arguments(answer) is None)
+            assert ("is empty" in answer) == (not text)
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from offloadkit.errors import ConfigError
+from offloadkit.read_call import render_call
 from offloadkit.reading.frame import next_call
 from offloadkit.reading.hits import hits_page
 from offloadkit.reading.listing import listing
@@ -132,8 +133,7 @@ def _too_long(request: ReadRequest, setting: Setting) -> str | None:
     """Refuse texts that would not leave room for content, since the next call repeats them."""
     texts = {"search": request.search, "regex": request.regex, "query": request.query}
     name, longest = max(texts.items(), key=lambda item: len(item[1] or ""))
-    together = "".join(text for text in texts.values() if text)
-    if setting.tokens(together) * 4 <= setting.page_tokens:
+    if setting.tokens(render_call("", None, **texts)) * 4 <= setting.page_tokens:
         return None
     return f"{name} is too long ({len(longest or ''):,} characters); give a shorter part of it."
 

@@ -106,7 +106,7 @@ class Excerpts:
             before = line
 
     def _row(self, excerpt: Excerpt) -> str:
-        columns = [str(hit.column) for hit in excerpt.hits[:_MOST_COLUMNS]]
+        columns = [str(hit.column) for hit in excerpt.hits[: _MOST_COLUMNS if self._width else 1]]
         more = len(excerpt.hits) - len(columns)
         place = f"{excerpt.line}:{','.join(columns)}" + (f",+{more}" if more else "")
         return f"{place}: {excerpt.text}" if self._width else place

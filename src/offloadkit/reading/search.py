@@ -32,6 +32,7 @@ AROUND_BYTES: Final = 600
 """How much of a long line is kept on each side of a place."""
 
 _PIECES: Final = 16
+_MULTI_LINE: Final = b"(?m)"
 _MOST_WORDS: Final = 100
 
 
@@ -174,12 +175,11 @@ def compile_pattern(regex: str) -> Any:
     options.never_nl = True
     options.log_errors = False
     try:
-        re2.compile(regex, options)
-        return re2.compile(b"(?m)" + regex.encode(), options)
+        return re2.compile(_MULTI_LINE + regex.encode(), options)
     except UnicodeEncodeError:
         return "regex holds half a surrogate pair, which no pattern can; write the whole character."
     except re2.error as error:
-        said = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        said = error.args[0].replace(_MULTI_LINE, b"", 1).decode("utf-8", "replace")
         reason = re.sub(r"\s+", " ", said)[:_MOST_WORDS]
         return (
             f"regex is not valid RE2 syntax: {reason}. RE2 has no lookaround and no backreferences. "
