@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from preview_examples import EXAMPLES
 
 from offloadkit.previews import Preview, preview
 from offloadkit.tokens import token_counter
@@ -99,6 +100,13 @@ def test_json_within_json_is_described() -> None:
     assert "content[0].text (" in text
     assert "JSON: array of 300 objects" in text
     assert "price: integer 0..299" in text
+
+
+def test_an_image_within_json_is_named() -> None:
+    shown = made([{"type": "image", "source": {"media_type": "image/png", "data": EXAMPLES["binary"]}}])
+
+    assert shown.kind == "json"
+    assert "Base64 text of 9029 bytes, PNG image of 640x480 pixels" in shown.text
 
 
 def test_json_lines_are_one_array() -> None:

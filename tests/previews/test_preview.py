@@ -88,6 +88,10 @@ def test_text_that_begins_like_json_gets_a_word_before_it() -> None:
     assert text.startswith("Text:\n[worker] started")
 
 
+def test_what_only_python_takes_for_json_gets_a_word_before_it() -> None:
+    assert made("[NaN]", kind="text").text == "Text:\n[NaN]"
+
+
 def test_a_short_text_that_is_json_stays_json() -> None:
     assert json.loads(made('["a"]', kind="text").text) == ["a"]
 

@@ -44,9 +44,9 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "binary": Kind(binary.recognise, binary.render),
     "printed": Kind(printed.recognise, printed.render),
     "json": Kind(json_data.recognise, json_data.render),
+    "binary": Kind(binary.recognise, binary.render),
     "diff": Kind(diff.recognise, diff.render),
     "tests": Kind(failure.recognise_tests, failure.render),
     "html": Kind(html_page.recognise, html_page.render),
