@@ -145,10 +145,14 @@ def run_sql(backend: SQLBackend, statement: str, *parameters: object) -> list[tu
 
 def whole_chain(error: BaseException) -> str:
     """Return all that a program would log of an error, causes and contexts included."""
-    texts = ["".join(traceback.format_exception(error))]
-    while (error := error.__cause__ or error.__context__) is not None:  # type: ignore[assignment]
-        texts.append(f"{error!r} {error}")
-    return "\n".join(texts)
+    links: list[BaseException] = [error]
+    for link in links:
+        for inner in (link.__cause__, link.__context__):
+            assert inner is not error, "the chain of causes goes round in a circle"
+            if inner is not None and inner not in links:
+                links.append(inner)
+    texts = [f"{link!r} {link}" for link in links]
+    return "\n".join([*texts, *traceback.format_exception(error)])
 
 
 def _missing(server: str, url: str, error: Exception) -> NoReturn:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from offloadkit.backend import Caps, Page, Stat, check_range
 from offloadkit.errors import AlreadyExists, BackendError, Corrupt, NotFound, PartialDelete
 from offloadkit_sql.chunks import WINDOW_BYTES, rows_of, window
-from offloadkit_sql.connections import Connections
+from offloadkit_sql.connections import Connections, driver_error
 from offloadkit_sql.dialect import Dialect, Rows
 from offloadkit_sql.schema import ensure_table, objects_table
 from offloadkit_sql.statements import Statements
@@ -217,12 +217,10 @@ class SQLBackend:
                 self._make_ready()
             return self._connections.run(work, *arguments)
         except self._errors as error:
-            failure = self._failure(error)
+            cause = driver_error(error)
+            failure = self._dialect.failure(cause)
             failure.key = key
-            raise failure from error
-
-    def _failure(self, error: BaseException) -> BackendError:
-        return self._dialect.failure(getattr(error, "orig", None) or error)
+            raise failure from cause
 
     def _make_ready(self) -> None:
         with self._connections.setup:
@@ -243,7 +241,10 @@ class SQLBackend:
             try:
                 return self._connections.run(ensure_table, self._table, self._dialect.begin, core=True)
             except DBAPIError as error:
-                may_be_a_race = type(self._failure(error)) in {BackendError, AlreadyExists}
+                may_be_a_race = type(self._dialect.failure(driver_error(error))) in {
+                    BackendError,
+                    AlreadyExists,
+                }
                 if attempt == _SETUP_ATTEMPTS or not may_be_a_race:
                     raise
         raise AssertionError("unreachable")

@@ -13,14 +13,13 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
 from offloadkit.errors import BackendError, Unavailable
 from offloadkit_sql.dialect import Dialect
 from offloadkit_sql.forking import watch
 from offloadkit_sql.slots import Slots
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "driver_error"]
 
 WAIT_SECONDS: Final = 30.0
 FORK_WAIT_SECONDS: Final = 5.0
@@ -123,16 +122,10 @@ class Connections:
             return slot
         try:
             self.check_open()
-            return self._connect()
+            return self.engine.connect()
         except BaseException:
             self._slots.give_back(slot)
             raise
-
-    def _connect(self) -> Connection:
-        try:
-            return self.engine.connect()
-        except DBAPIError as error:
-            raise (error.orig or error) from error
 
     def _give_back(self, connection: Connection) -> None:
         self._slots.give_back(connection)
@@ -141,7 +134,7 @@ class Connections:
 
     def _settle(self, connection: Connection, driver_connection: Any, error: BaseException) -> bool:
         """Keep or drop a connection after ``error``; say whether trying again makes sense."""
-        cause = getattr(error, "orig", None) or error
+        cause = driver_error(error)
         usable = self._dialect.is_usable(driver_connection, cause) and _rolled_back(connection)
         if usable:
             self._give_back(connection)
@@ -159,6 +152,11 @@ class Connections:
             self._slots.give_back(None)
         if self.refused:
             self.engine.dispose()
+
+
+def driver_error(error: BaseException) -> BaseException:
+    """Return the driver's error inside one of SQLAlchemy, or the error itself."""
+    return getattr(error, "orig", None) or error
 
 
 def _rolled_back(connection: Connection) -> bool:
