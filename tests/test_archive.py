@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offloadkit.archive import Archive, StoredMeta
+from offloadkit.archive import REMEMBERED_RESULTS, Archive, StoredMeta
 from offloadkit.backend import MAX_META_BYTES
 from offloadkit.content import EncodedContent, encode
 from offloadkit.errors import Corrupt, NotFound
@@ -73,6 +73,16 @@ def test_the_same_content_is_written_once(archive: Archive, backend: FlakyBacken
         archive.save(text("abc"), tokens=1)
 
     assert backend.calls["put"] == 1
+
+
+def test_more_results_than_are_remembered_in_full_are_still_written_once(
+    archive: Archive, backend: FlakyBackend
+) -> None:
+    for _ in range(2):
+        for number in range(REMEMBERED_RESULTS + 10):
+            archive.save(text(f"result {number}"), tokens=1)
+
+    assert backend.calls["put"] == REMEMBERED_RESULTS + 10
 
 
 def test_an_archive_of_another_process_finds_the_content_in_place(backend: FlakyBackend) -> None:

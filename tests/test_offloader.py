@@ -14,7 +14,16 @@ from histories import answers, asks, call, session, user
 
 from offloadkit import ConfigError, FormatError, Offloader, Policy, ToolRule
 from offloadkit.backend import Backend
-from offloadkit.events import Cleared, Event, Offloaded, ReadAnswered, ReadDenied, StoreFailed, StoreRecovered
+from offloadkit.events import (
+    Cleared,
+    Event,
+    Offloaded,
+    ReadAnswered,
+    ReadDenied,
+    StoreFailed,
+    StoreRecovered,
+    UsageReported,
+)
 from offloadkit.placeholder import parse
 from offloadkit.registry import open_backend
 from offloadkit.testing import FlakyBackend
@@ -336,7 +345,7 @@ def test_events_tell_what_left_once_and_without_content(offloader: Offloader, ev
     assert [(type(e), e.tool) for e in events if isinstance(e, Offloaded | Cleared)].count(
         (Offloaded, "big")
     ) == 1
-    assert offloader.statistics.counts.cleared == sum(isinstance(e, Cleared) for e in events) == 5
+    assert offloader.statistics.cleared == sum(isinstance(e, Cleared) for e in events) == 5
     assert "a line of text" not in str([event.to_json() for event in events])
 
 
@@ -347,7 +356,23 @@ def test_reads_and_denials_are_told(offloader: Offloader, events: list[Event]) -
     offloader.read("aaaaaaaaaaaaaaaa")
 
     assert [type(event) for event in events] == [Offloaded, ReadAnswered, ReadDenied]
-    assert (offloader.statistics.counts.read, offloader.statistics.counts.denied) == (1, 1)
+    assert (offloader.statistics.read, offloader.statistics.denied) == (1, 1)
+
+
+def test_what_the_provider_counted_is_told_and_changes_no_decision(
+    offloader: Offloader, events: list[Event]
+) -> None:
+    messages = session(6)
+    before = offloader.reduce(messages)
+    events.clear()
+
+    drift = offloader.report_usage(before, 10_000, tools=[offloader.read_tool.openai()])
+
+    assert drift > 2
+    assert [(type(event), event.drift) for event in events if isinstance(event, UsageReported)] == [
+        (UsageReported, drift)
+    ]
+    assert offloader.reduce(messages) == before
 
 
 def test_a_callback_that_raises_does_not_break_the_run(
@@ -456,6 +481,7 @@ def test_a_made_up_session_of_a_lasting_store_is_told(
         (lambda: Offloader(5), "backend takes a URL"),  # type: ignore[arg-type]
         (lambda: Offloader("memory://", ttl=0), "ttl takes seconds above 0"),
         (lambda: Offloader("nosuch://x"), "nosuch"),
+        (lambda: Offloader("memory://", policy=Policy(tools={"t": ToolRule(preview="nosuch")})), "nosuch"),
         (lambda: Offloader("memory://", policy=Policy(token_counter="nosuch")), "nosuch"),
     ],
 )

@@ -119,6 +119,7 @@ class Archive:
         self.ttl = ttl
         self.prefix = f"{key_segment(namespace)}/{key_segment(session)}/"
         self._clock = clock
+        self._stored: dict[str, float | None] = {}
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._opened: OrderedDict[str, StoredText] = OrderedDict()
         self._lock = threading.Lock()
@@ -160,10 +161,12 @@ class Archive:
     def remembers(self, ref: str) -> bool:
         """Say, without any I/O, whether a result is known to be stored for at least half of the ``ttl``."""
         with self._lock:
-            known = self._known.get(ref)
-        if known is None or known.expires_at is None:
-            return known is not None
-        return self.ttl is not None and known.expires_at - self._clock() >= self.ttl / 2
+            if ref not in self._stored:
+                return False
+            expires_at = self._stored[ref]
+        if expires_at is None:
+            return True
+        return self.ttl is not None and expires_at - self._clock() >= self.ttl / 2
 
     def find(self, ref: str) -> StoredMeta | None:
         """Return the metadata of a stored result, or None when this session has no such reference.
@@ -237,6 +240,7 @@ class Archive:
     def forget(self, ref: str) -> None:
         """Drop what is remembered of a reference, so that the store is asked again."""
         with self._lock:
+            self._stored.pop(ref, None)
             self._known.pop(ref, None)
             self._opened.pop(ref, None)
 
@@ -300,6 +304,7 @@ class Archive:
 
     def _remember(self, ref: str, known: _Known) -> None:
         with self._lock:
+            self._stored[ref] = known.expires_at
             self._known[ref] = known
             self._known.move_to_end(ref)
             while len(self._known) > REMEMBERED_RESULTS:

@@ -19,6 +19,7 @@ __all__ = [
     "Restored",
     "StoreFailed",
     "StoreRecovered",
+    "UsageReported",
 ]
 
 
@@ -143,3 +144,18 @@ class StoreFailed(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRecovered(Event):
     """The store answered again after it had failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReported(Event):
+    """The provider told how many tokens a request held. It changes no decision: law two would break.
+
+    Attributes:
+        estimated: Tokens by the policy's counter.
+        reported: Input tokens by the provider, cached ones included.
+        drift: Reported over estimated; above 1.0 the estimate is too low.
+    """
+
+    estimated: int
+    reported: int
+    drift: float

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from offloadkit.announcements import Announcements
 from offloadkit.archive import Archive
 from offloadkit.backend import Backend
 from offloadkit.breaker import CircuitBreaker
 from offloadkit.content import content_of
 from offloadkit.errors import ConfigError
-from offloadkit.events import Cleared, Event, Offloaded
+from offloadkit.events import Event, UsageReported
 from offloadkit.formats import Format, detect, format_named
 from offloadkit.guard import GuardedArchive
 from offloadkit.history import History, Standing, arguments_text, content_units, read_history
 from offloadkit.placeholder import Placeholder
-from offloadkit.policy import Decision, Plan, Policy, replay
+from offloadkit.policy import Plan, Policy, replay
+from offloadkit.previews import check_kind
 from offloadkit.read_tool import ReadTool
 from offloadkit.reader import Reader
 from offloadkit.reading import LostCall, ReadRequest
@@ -28,9 +29,9 @@ from offloadkit.registry import open_backend
 from offloadkit.replacement import Replacement, Replacements
 from offloadkit.restoring import restore
 from offloadkit.results import Place, ResultView, ToolResult
-from offloadkit.statistics import Statistics
-from offloadkit.tokens import token_counter
-from offloadkit.tool_inputs import emptied, emptied_reference, encode_arguments
+from offloadkit.statistics import Counts
+from offloadkit.tokens import drift, token_counter, tool_definition_tokens
+from offloadkit.tool_inputs import empty_inputs
 from offloadkit.usage import Comparison, compare
 
 __all__ = ["Offloader"]
@@ -52,7 +53,6 @@ class Offloader:
         session: Whose conversation this is.
         namespace: Whose session.
         read_tool: The agent's tool, with its definition for each API; ``read_tool.call(arguments)`` answers.
-        statistics: Counts of what happened.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Offloader:
         self.policy = policy if policy is not None else Policy()
         self.session = session if session is not None else uuid.uuid4().hex
         self.namespace = namespace
-        self.statistics = Statistics()
+        for rule in self.policy.tools.values():
+            if rule.preview is not None:
+                check_kind(rule.preview)
         self._counter = token_counter(self.policy.token_counter)
-        self._on_event = on_event
-        self._announced: set[tuple[str, str]] = set()
-        self._lock = threading.Lock()
+        self._announcements = Announcements(self.session, self._counter, on_event)
         self._owned = open_backend(backend) if isinstance(backend, str) else None
         self._guard = self._guarded(self._owned or backend, ttl)
         self._reader = Reader(
@@ -100,7 +100,7 @@ class Offloader:
             page_tokens=self.policy.page_tokens,
             counter=self._counter,
             tool_name=read_tool_name,
-            emit=self._emit,
+            emit=self._announcements.emit,
         )
         self.read_tool = ReadTool(read_tool_name, self._reader.answer)
         if session is None and self._guard is not None and self._guard.archive.backend.caps.persistent:
@@ -147,7 +147,7 @@ class Offloader:
         made = self._replacements({Place(0): standing}, message_format).for_offloading(Place(0))
         if made is None or made.size >= size or not self._store(made):
             return result
-        self._announce("offload", standing, made.placeholder, size, made.size)
+        self._announcements.left("offload", standing, made.placeholder, before=size, after=made.size)
         self._remember_call(standing, made.placeholder)
         return made.content
 
@@ -171,7 +171,13 @@ class Offloader:
         self._remember_calls(history, stored)
         for decision in plan.decisions:
             if (made := stored.get(decision.result.place)) is not None:
-                self._announce_decision(decision, history.standings[decision.result.place], made)
+                self._announcements.left(
+                    decision.action,
+                    history.standings[decision.result.place],
+                    made.placeholder,
+                    before=decision.size_before,
+                    after=decision.size_after,
+                )
         contents = {place: made.content for place, made in stored.items()}
         return message_format.replace(messages, contents, self._emptied_inputs(plan, history, stored))
 
@@ -193,6 +199,47 @@ class Offloader:
         message_format, history = self._read(messages, format)
         plan = self._replay(history, self._replacements(history.standings, message_format))
         return compare(history.entries, plan, self._counter)
+
+    def report_usage(
+        self,
+        messages: Sequence[Any],
+        input_tokens: int,
+        *,
+        tools: Iterable[Any] = (),
+        format: str | None = None,
+    ) -> float:
+        """Tell what the provider counted for a request, and return how far the estimate is off.
+
+        It is an event (`offloadkit.events.UsageReported`) and changes no decision: decisions that moved during
+        a session would change the prompt's prefix. `offloadkit.tokens.calibrate` makes a counter of such
+        reports for the next one.
+
+        Args:
+            messages: What was sent.
+            input_tokens: What the provider reported, cached tokens included.
+            tools: The tool definitions that were sent with them.
+            format: The message format; recognised when not given.
+
+        Returns:
+            Reported over estimated tokens; above 1.0 the estimate is too low.
+
+        Raises:
+            FormatError: Messages of no known or of another format.
+        """
+        _, history = self._read(messages, format)
+        sizes = (entry.size + sum(result.size for result in entry.results) for entry in history.entries)
+        estimated = sum(self._counter.tokens(size) for size in sizes)
+        estimated += tool_definition_tokens(tools, self._counter)
+        off_by = drift(estimated, input_tokens)
+        self._announcements.emit(
+            UsageReported(session=self.session, estimated=estimated, reported=input_tokens, drift=off_by)
+        )
+        return off_by
+
+    @property
+    def statistics(self) -> Counts:
+        """Counts of what happened so far."""
+        return self._announcements.counts
 
     def read(
         self,
@@ -237,7 +284,7 @@ class Offloader:
         message_format = self._format(messages, format)
         if self._guard is None:
             return message_format.replace(messages, {})
-        return restore(message_format, messages, self._guard.archive, self._emit)
+        return restore(message_format, messages, self._guard.archive, self._announcements.emit)
 
     async def aoffload(self, result: Any, **options: Any) -> Any:
         """Do as `offload` does, in a worker thread."""
@@ -291,7 +338,7 @@ class Offloader:
                 f"not {type(backend).__name__}"
             )
         archive = Archive(backend, session=self.session, namespace=self.namespace, ttl=ttl)
-        return GuardedArchive(archive, CircuitBreaker(), self._emit)
+        return GuardedArchive(archive, CircuitBreaker(), self._announcements.emit)
 
     def _format(self, messages: Sequence[Any], name: str | None) -> Format:
         return detect(messages) if name is None else format_named(name)
@@ -342,27 +389,12 @@ class Offloader:
     ) -> dict[Place, Any]:
         if not self.policy.clear_tool_inputs or self._guard is None:
             return {}
-        changed: dict[Place, Any] = {}
-        for place, decision in plan.final().items():
-            call = history.standings[place].call
-            if decision.action == "clear" and place in stored and call is not None:
-                mark = self._emptied_input(call.arguments)
-                if mark is not None:
-                    changed[call.place] = mark
-        return changed
-
-    def _emptied_input(self, arguments: Any) -> Any:
-        """Store the arguments of a call and return what stands in their place; None when they stay."""
-        encoded = encode_arguments(arguments)
-        if self._guard is None or encoded is None or emptied_reference(arguments) is not None:
-            return None
-        ref = self._guard.archive.reference(encoded)
-        mark = emptied(arguments, ref)
-        units = self._counter.units
-        if units(arguments_text(mark)) >= units(encoded.text):
-            return None
-        about = Placeholder(ref, self._counter.tokens(units(encoded.text)), encoded.lines)
-        return mark if self._guard.save(encoded, about) else None
+        cleared = [
+            history.standings[place].call
+            for place, decision in plan.final().items()
+            if decision.action == "clear" and place in stored
+        ]
+        return empty_inputs([call for call in cleared if call is not None], self._guard, self._counter)
 
     def _remember_calls(self, history: History, stored: Mapping[Place, Replacement]) -> None:
         for place, standing in history.standings.items():
@@ -379,40 +411,6 @@ class Offloader:
         self._reader.remember_call(
             placeholder.ref, LostCall(placeholder.tool, arguments[:MAX_LOST_ARGUMENTS])
         )
-
-    def _announce_decision(self, decision: Decision, standing: Standing, made: Replacement) -> None:
-        self._announce(decision.action, standing, made.placeholder, decision.size_before, decision.size_after)
-
-    def _announce(
-        self, action: str, standing: Standing, placeholder: Placeholder | None, before: int, after: int
-    ) -> None:
-        """Tell once that a result left."""
-        ref = placeholder.ref if placeholder else None
-        key = (action, ref or f"{standing.view.place}")
-        with self._lock:
-            if key in self._announced:
-                return
-            self._announced.add(key)
-        tokens, tokens_after = self._counter.tokens(before), self._counter.tokens(after)
-        about = {"tool": standing.result.tool, "call_id": standing.view.call_id}
-        if action == "offload" and ref is not None:
-            self._emit(
-                Offloaded(session=self.session, ref=ref, tokens=tokens, tokens_after=tokens_after, **about)
-            )
-        else:
-            self._emit(
-                Cleared(session=self.session, ref=ref, tokens=tokens, tokens_after=tokens_after, **about)
-            )
-
-    def _emit(self, event: Event) -> None:
-        self.statistics.add(event)
-        _log.debug("%s", event)
-        if self._on_event is None:
-            return
-        try:
-            self._on_event(event)
-        except Exception:  # noqa: BLE001  whatever it raises, the run goes on
-            _log.exception("the on_event callback raised for %s", type(event).__name__)
 
 
 async def _in_thread(call: Callable[[], _T]) -> _T:

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, Final
 
 from offloadkit.content import EncodedContent, encode
+from offloadkit.guard import GuardedArchive
+from offloadkit.history import arguments_text
+from offloadkit.placeholder import Placeholder
 from offloadkit.references import is_reference
-from offloadkit.results import Content
+from offloadkit.results import CallView, Content, Place
+from offloadkit.tokens import TokenCounter
 
-__all__ = ["emptied", "emptied_reference", "encode_arguments"]
+__all__ = ["emptied_reference", "empty_inputs"]
 
 MARK: Final = "offloaded_arguments"
 
 
-def encode_arguments(arguments: Any) -> EncodedContent | None:
-    """Return the arguments of a call as bytes; None when they could not be restored to an equal value."""
-    if isinstance(arguments, str):
-        return encode(Content(arguments, (((), arguments),)))
-    return encode(Content(arguments)) if isinstance(arguments, dict) else None
-
-
-def emptied(arguments: Any, ref: str) -> Any:
-    """Return what stands in place of ``arguments``: JSON of the same kind, text or object."""
-    mark = {MARK: ref}
-    return json.dumps(mark) if isinstance(arguments, str) else mark
+def empty_inputs(calls: Iterable[CallView], guard: GuardedArchive, counter: TokenCounter) -> dict[Place, Any]:
+    """Store the arguments of these calls and return what stands in their place, for those that shrink."""
+    marks = {call.place: _emptied(call.arguments, guard, counter) for call in calls}
+    return {place: mark for place, mark in marks.items() if mark is not None}
 
 
 def emptied_reference(arguments: Any) -> str | None:
-    """Return the reference in arguments that `emptied` made, else None."""
+    """Return the reference in arguments that were emptied, else None."""
     if isinstance(arguments, str):
         if not arguments.startswith('{"' + MARK):
             return None
@@ -40,3 +38,24 @@ def emptied_reference(arguments: Any) -> str | None:
         return None
     ref = arguments.get(MARK)
     return ref if isinstance(ref, str) and is_reference(ref) else None
+
+
+def _emptied(arguments: Any, guard: GuardedArchive, counter: TokenCounter) -> Any:
+    """Return JSON of the same kind as ``arguments``, text or object; None when they stay."""
+    encoded = None if emptied_reference(arguments) is not None else _encode(arguments)
+    if encoded is None:
+        return None
+    ref = guard.archive.reference(encoded)
+    mark: Any = {MARK: ref}
+    if isinstance(arguments, str):
+        mark = json.dumps(mark)
+    units = counter.units(encoded.text)
+    if counter.units(arguments_text(mark)) >= units:
+        return None
+    return mark if guard.save(encoded, Placeholder(ref, counter.tokens(units), encoded.lines)) else None
+
+
+def _encode(arguments: Any) -> EncodedContent | None:
+    if isinstance(arguments, str):
+        return encode(Content(arguments, (((), arguments),)))
+    return encode(Content(arguments)) if isinstance(arguments, dict) else None

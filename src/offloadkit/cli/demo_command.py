@@ -194,7 +194,7 @@ def _report(offloader: Offloader, original: list[Message]) -> dict[str, Any]:
     comparison = offloader.compare(original)
     return {
         "messages": len(original),
-        "counts": offloader.statistics.counts.to_json(),
+        "counts": offloader.statistics.to_json(),
         "tokens": {
             "in tool results at the end": [comparison.tokens_before, comparison.tokens_after],
             "in the largest model call": [comparison.before.largest_call, comparison.after.largest_call],
