@@ -210,9 +210,9 @@ class Offloader:
     ) -> float:
         """Tell what the provider counted for a request, and return how far the estimate is off.
 
-        It is an event (`offloadkit.events.UsageReported`) and changes no decision: decisions that moved during
-        a session would change the prompt's prefix. `offloadkit.tokens.calibrate` makes a counter of such
-        reports for the next one.
+        It is an event (`offloadkit.events.UsageReported`) and changes no decision: decisions that moved
+        during a session would change the prompt's prefix. `offloadkit.tokens.calibrate` makes a counter of
+        such reports for the next one.
 
         Args:
             messages: What was sent.
