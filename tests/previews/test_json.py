@@ -55,7 +55,7 @@ def test_the_first_items_follow_the_shape_and_the_call_reads_on() -> None:
     assert 'results[0] {"n": 0}' in shown.text
     written = shown.text.count("results[")
     assert shown.shown == f"its shape, {written} of 900 items"
-    assert shown.next_call == f'query="results[{written}]"'
+    assert shown.next_call == f'query="results[{written}:]"'
 
 
 def test_an_array_at_the_top_is_asked_for_by_its_index() -> None:

@@ -99,7 +99,7 @@ def _with_items(value: Any, parts: list[_Found], array: _Found | None, sheet: Sh
         return Draft(joined(shape_words), _query(_largest(parts)))
     written = _add_items(array, sheet)
     shown = joined(shape_words, part_of(written, len(array.value), "item"))
-    return Draft(shown, _query(f"{array.path}[{written if written < len(array.value) else 0}]"))
+    return Draft(shown, _query(f"{array.path}[{written}:]" if written < len(array.value) else array.path))
 
 
 def _add_shape(value: Any, sheet: Sheet, *, share: float) -> int:
