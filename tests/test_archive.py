@@ -157,6 +157,12 @@ def test_a_lost_line_index_costs_speed_only(archive: Archive, backend: FlakyBack
     assert fresh.load(ref) == LARGE
 
 
+def test_a_stored_object_is_all_text(archive: Archive, backend: FlakyBackend) -> None:
+    key = archive.prefix + archive.save(text(LARGE), tokens=1)
+
+    assert backend.read(key).decode("ascii").startswith(LARGE)
+
+
 def test_opening_twice_reads_the_index_once(archive: Archive, backend: FlakyBackend) -> None:
     ref = archive.save(text(LARGE), tokens=1)
     archive.open(ref)

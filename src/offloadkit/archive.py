@@ -2,15 +2,16 @@
 
 One stored result is one object, written by one ``put``::
 
-    text (UTF-8) · structure (JSON, may be empty) · line index (bytes)
+    text (UTF-8) · structure (JSON, may be empty) · line index (base64, of large texts only)
 
-The text stands first, so that a page of it is one ranged read. What the parts are is in the object's
-metadata. An archive belongs to one session: it builds every key itself, from the namespace and the session
+The text stands first, so that a page of it is one ranged read, and all of it is text, so that ``grep`` works
+where objects are files. What the parts are is in the object's metadata. An archive belongs to one session: it builds every key itself, from the namespace and the session
 that the program gave and from the content, never from anything that a model or a tool said.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import logging
@@ -153,7 +154,7 @@ class Archive:
             tool=tool,
             failed=failed,
         )
-        data = b"".join((encoded.body, encoded.structure, index.to_bytes()))
+        data = b"".join((encoded.body, encoded.structure, _index_text(index)))
         known = _Known(meta, len(data), None if self.ttl is None else now + self.ttl)
         self._remember(ref, self._put(self.prefix + ref, data, known))
         return ref
@@ -322,12 +323,18 @@ class Archive:
         if meta.size > _WHOLE_READ_BYTES:
             start = meta.size + meta.structure
             try:
-                index = LineIndex.from_bytes(self._read(ref, start, known.object_size - start))
+                text = self._read(ref, start, known.object_size - start)
+                index = LineIndex.from_bytes(base64.b64decode(text, validate=True))
                 if index.size == meta.size:
                     return index
             except ValueError:
                 _log.warning("the line index of the stored result %s is damaged; it is made again", ref)
         return LineIndex.build(self._read(ref, 0, meta.size))
+
+
+def _index_text(index: LineIndex) -> bytes:
+    """Return the index as it is stored: nothing for a text that is read whole when it is opened."""
+    return base64.b64encode(index.to_bytes()) if index.size > _WHOLE_READ_BYTES else b""
 
 
 def _digest(content_type: str, body: bytes, structure: bytes) -> bytes:

@@ -11,6 +11,7 @@ Promises made to the author of a backend. You need not check any of these:
   `check_key` enforces this for callers that come from elsewhere (the conformance suite, your own tools).
 * **Metadata** is at most 1,024 bytes, opaque to you.
 * **Objects are immutable.** No method changes the bytes of an object, so whatever you cache stays true.
+* **``limit``** of `list` and `sweep` is at least 1.
 * **``expires_at``** is in seconds since 1970 (UTC). The caller enforces it at every read; a backend only
   has to report it in `Stat` and may reclaim the object afterwards, never before.
 
@@ -131,8 +132,8 @@ class Stat:
     Attributes:
         key: Its key.
         size: Bytes of data, metadata not counted.
-        meta: The metadata given to `put`. In a `Page` it may be left out (b"") by a store that would
-            need one more request per object for it.
+        meta: The metadata given to `put`. In a `Page` it may be left out (b""), together with
+            ``expires_at``, by a store that would need one more request per object for it.
         expires_at: Seconds since 1970, or None for never.
         created_at: Seconds since 1970, by the store's clock, or None where the store does not know.
     """

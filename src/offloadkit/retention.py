@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from offloadkit.backend import Backend, Stat, SupportsSweep
+from offloadkit.backend import Backend, NotFound, Stat, SupportsSweep
 
 __all__ = ["delete_objects", "objects", "sweep"]
 
@@ -49,10 +49,19 @@ def sweep(backend: Backend, now: float) -> Iterator[int]:
         while (deleted := backend.sweep(now, limit=BATCH_OBJECTS)) > 0:
             yield deleted
         return
-    expired = (stat for stat in objects(backend, "") if stat.expires_at is not None and stat.expires_at < now)
+    described = (stat if stat.meta else _described(backend, stat) for stat in objects(backend, ""))
+    expired = (stat for stat in described if stat.expires_at is not None and stat.expires_at < now)
     for batch in _batches(expired, BATCH_OBJECTS):
         backend.delete([stat.key for stat in batch])
         yield len(batch)
+
+
+def _described(backend: Backend, stat: Stat) -> Stat:
+    """Ask for what a listing may leave out."""
+    try:
+        return backend.stat(stat.key)
+    except NotFound:
+        return stat
 
 
 def _batches(stats: Iterable[Stat], size: int) -> Iterator[list[Stat]]:
