@@ -5,8 +5,9 @@ One stored result is one object, written by one ``put``::
     text (UTF-8) · structure (JSON, may be empty) · line index (base64, of large texts only)
 
 The text stands first, so that a page of it is one ranged read, and all of it is text, so that ``grep`` works
-where objects are files. What the parts are is in the object's metadata. An archive belongs to one session: it builds every key itself, from the namespace and the session
-that the program gave and from the content, never from anything that a model or a tool said.
+where objects are files. What the parts are is in the object's metadata. An archive belongs to one session: it
+builds every key itself, from the namespace and the session that the program gave and from the content, never
+from anything that a model or a tool said.
 """
 
 from __future__ import annotations
