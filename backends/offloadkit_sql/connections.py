@@ -122,10 +122,17 @@ class Connections:
             return slot
         try:
             self.check_open()
-            return self.engine.connect()
+            return self._connect()
         except BaseException:
             self._slots.give_back(slot)
             raise
+
+    def _connect(self) -> Connection:
+        try:
+            return self.engine.connect()
+        except Exception as error:  # noqa: BLE001  drivers let errors of files, names and encodings through
+            cause = driver_error(error)
+            raise self._dialect.failure(cause) from cause
 
     def _give_back(self, connection: Connection) -> None:
         self._slots.give_back(connection)

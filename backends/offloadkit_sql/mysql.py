@@ -75,8 +75,10 @@ class MySQLBackend(SQLBackend):
         options = {name: url.options[name] for name in _PASSED_ON if url.options[name]}
         if "ssl_ca" in options:
             options["ssl_verify_identity"] = url.options["ssl_verify_identity"]
+        if url.password is not None:
+            options["password"] = url.password.encode()  # as text it would have to be Latin-1
         place = URL.create(
-            "mysql+pymysql", url.username, url.password, url.host or "localhost", url.port, database
+            "mysql+pymysql", url.username, host=url.host or "localhost", port=url.port, database=database
         )
         dialect = MySQL(place, options, timeout=url.options["timeout"], pool_size=url.options["pool_size"])
         return cls(dialect, table=url.options["table"])
@@ -181,5 +183,6 @@ class MySQL:
 
 
 def _code(error: BaseException) -> int:
-    code = error.args[0] if error.args else 0
+    """Return the number of an error of the server or the client, or 0."""
+    code = error.args[0] if isinstance(error, pymysql.MySQLError) and error.args else 0
     return code if isinstance(code, int) else 0

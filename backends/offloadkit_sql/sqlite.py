@@ -145,7 +145,8 @@ class SQLite:
         free = connection.execute("PRAGMA freelist_count").fetchone()[0]
         try:
             for _ in range(0, free, RECLAIM_PAGES):
-                connection.execute(f"PRAGMA incremental_vacuum({RECLAIM_PAGES})").fetchall()
+                # `execute` would take a single step of it, which is a single page.
+                connection.executescript(f"PRAGMA incremental_vacuum({RECLAIM_PAGES})")
         except sqlite3.OperationalError as error:
             if not isinstance(self.failure(error), Unavailable):
                 raise

@@ -268,6 +268,29 @@ class TestRefusals:
             connection.execute(f"DROP ROLE {name}")
 
     @server
+    def test_a_password_outside_latin_1(self) -> None:
+        url = parse_url(MARIADB)
+        with mariadb_table() as table_url, closing(connect_mariadb()) as connection:
+            name = new_table()[-20:]
+            connection.query(f"CREATE USER '{name}'@'%' IDENTIFIED BY 'p€😀@:/'")
+            connection.query(f"GRANT ALL ON test.* TO '{name}'@'%'")
+            query = table_url.partition("?")[2]
+            backend = opened(f"mariadb://{name}:p€😀%40%3A%2F@{url.netloc}{url.path}?{query}")
+            backend.put("k", CONTENT)
+
+            assert backend.read("k") == CONTENT
+            backend.close()
+            connection.query(f"DROP USER '{name}'@'%'")
+
+    @pytest.mark.parametrize(
+        "url",
+        ["postgresql://h/d?sslmode=verify-full&sslrootcert=/missing.pem", "mysql://h/d?ssl_ca=/missing.pem"],
+    )
+    def test_a_certificate_that_is_not_there(self, url: str) -> None:
+        with pytest.raises(BackendError):
+            opened(url).put("k", CONTENT)
+
+    @server
     @pytest.mark.parametrize("password", ["", ":wrong", ":right"])
     def test_a_wrong_password_or_no_right_in_mariadb(self, user: str, password: str) -> None:
         url = parse_url(MARIADB)
