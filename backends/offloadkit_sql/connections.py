@@ -92,14 +92,16 @@ class Connections:
     def after_fork_in_child(self) -> None:
         """Leave all connections to the parent."""
         _inherited.append((self.engine, self._slots, self._at_rest))
-        if not self.refused and not self._dialect.persistent:
-            self.refused = "belongs to the process that this one was forked from"
-        elif (
-            not self.refused and self._dialect.rests_for_fork and len(self._at_rest) < self._dialect.pool_size
-        ):
-            self.refused = "was busy when this process was forked; open it again to use it"
+        self.refused = self.refused or self._refused_in_child()
         self._at_rest = []
         self._start()
+
+    def _refused_in_child(self) -> str:
+        if not self._dialect.persistent:
+            return "belongs to the process that this one was forked from"
+        if self._dialect.rests_for_fork and len(self._at_rest) < self._dialect.pool_size:
+            return "was busy when this process was forked; open it again to use it"
+        return ""
 
     def _start(self) -> None:
         self.engine = self._dialect.engine()

@@ -115,7 +115,11 @@ class MySQL:
     def engine(self) -> Engine:
         """Make an engine. No I/O."""
         engine = create_engine(
-            self._url, poolclass=NullPool, connect_args=self._arguments, hide_parameters=True
+            self._url,
+            poolclass=NullPool,
+            connect_args=self._arguments,
+            pool_reset_on_return=None,
+            hide_parameters=True,
         )
         event.listen(engine, "connect", self._configure)
         return engine

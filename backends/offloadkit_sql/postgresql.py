@@ -134,6 +134,7 @@ class PostgreSQL:
             "postgresql+psycopg://",
             creator=self._connect,
             poolclass=NullPool,
+            pool_reset_on_return=None,
             hide_parameters=True,
             use_native_hstore=False,
         )

@@ -108,6 +108,7 @@ class SQLite:
             poolclass=NullPool if self._path else StaticPool,
             connect_args={"timeout": self._timeout, "isolation_level": None, "check_same_thread": False},
             paramstyle="named",
+            pool_reset_on_return=None,
             hide_parameters=True,
         )
         event.listen(engine, "connect", self._configure)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,19 @@ class TestNetwork:
         for scheme in ("postgresql", "mysql"):
             backend = opened(f"{scheme}://host.invalid/d")
             failure_of(lambda backend=backend: backend.put("k", CONTENT), Unavailable)  # type: ignore[misc]
+
+    def test_other_idle_connections_are_dropped_with_the_lost_one_and_nothing_is_logged(
+        self, proxied: tuple[SQLBackend, Proxy], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        backend, proxy = proxied
+        together = threading.Barrier(2)
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda _: backend._connections.run(lambda _: together.wait(30)), range(2)))
+        proxy.cut()
+
+        assert backend.read("known") == CONTENT
+        assert backend.read("known") == CONTENT
+        assert caplog.records == []
 
     @server
     def test_a_connection_ended_by_the_administrator_is_not_noticed_in_postgresql(self) -> None:
