@@ -1,4 +1,4 @@
-"""Bodies as they went over the wire, one fixture for each format."""
+"""Bodies as they went over the wire, and whole transcripts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def wire_histories(name: str, key: str) -> list[Any]:
     if not paths:
         reason = f"no recorded {name} bodies: set OFFLOADKIT_DATA to the folder that holds transcripts/"
         return [pytest.param([], marks=pytest.mark.skip(reason=reason))]
-    return [pytest.param(_load(path)[key], id=path.name.partition(".")[0]) for path in paths]
+    return [pytest.param(load(path)[key], id=path.name.partition(".")[0]) for path in paths]
 
 
-def _load(path: Path) -> Any:
+def load(path: Path) -> Any:
+    """Return what a JSON file holds, compressed or not."""
     data = path.read_bytes()
     return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)

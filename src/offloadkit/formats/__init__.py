@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from offloadkit.errors import FormatError
 from offloadkit.results import Content, MessageView, Place
 
-__all__ = ["FORMATS", "Format", "detect", "format_named"]
+__all__ = ["FORMATS", "Format", "check_messages", "detect", "format_named"]
 
 FORMATS: Final = {
     "openai-chat": "openai_chat:OpenAIChat",
@@ -52,19 +52,21 @@ class Format(Protocol):
         """Return the messages with these result contents, and these call arguments, put in.
 
         Copies what changes and the containers on the way to it; every other message is the same object
-        as before. With nothing to put in, the list is a new list of the same objects.
+        as before, and so is one in which the same object is put where it stands already. With nothing to
+        put in, the list is a new list of the same objects.
         """
         ...
 
     def split(self, value: Any) -> Content:
-        """Take the content of a tool result apart."""
+        """Take apart what a tool returned, or what `join` made."""
         ...
 
     def join(self, content: Content, text: str, *, keep_media: bool) -> Any:
         """Return a legal content that shows ``text`` in place of all texts of ``content``.
 
-        With ``keep_media`` the parts that are no text stay, the new text before them; without it only the
-        text stays. Cache marks of the blocks that go are kept on the block that stays.
+        With ``keep_media`` the parts that are no text stay, the new text before them. Without it the media
+        go; parts of kinds that the format does not know stay nevertheless. Where parts go that hold cache
+        marks, one of each kind is kept on the text.
         """
         ...
 
@@ -82,19 +84,45 @@ def format_named(name: str) -> Format:
 def detect(messages: Sequence[Any]) -> Format:
     """Return the format of these messages.
 
-    A history in which nothing speaks for any format (plain texts of user and assistant) holds no tool result
-    either, so that every format that could be meant leads to the same; it is taken for the first of them.
+    A history in which nothing speaks for any format (none at all, or plain texts) holds no tool call and no
+    result either, so that all formats that it could be of lead to the same; it is taken for openai-chat.
 
     Raises:
-        FormatError: No list of messages, of no known format, or of several possible ones.
+        FormatError: No list of messages, of no known format, or of several at once.
     """
-    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
-        raise FormatError(f"messages are a list, not {type(messages).__name__}")
-    answers = {name: format_named(name).recognises(messages) for name in FORMATS}
+    check_messages(messages)
+    answers = _answers(messages)
     certain = [name for name, answer in answers.items() if answer]
     possible = certain or [name for name, answer in answers.items() if answer is None]
-    if not possible:
-        raise FormatError(f"these are messages of no known format ({', '.join(FORMATS)})")
-    if len(certain) > 1:
-        raise FormatError(f'these messages could be {" or ".join(certain)}; pass format="…" to say which')
+    if len(certain) > 1 or not possible:
+        raise FormatError(_why_unclear(messages, certain))
     return format_named(possible[0])
+
+
+def check_messages(messages: Any) -> None:
+    """Raise `FormatError` for what is no list of messages, such as a whole request body."""
+    if isinstance(messages, Mapping):
+        raise FormatError("messages are a list, not a dictionary; of a request body pass the list inside it")
+    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+        raise FormatError(f"messages are a list, not {type(messages).__name__}")
+
+
+def _answers(messages: Sequence[Any]) -> dict[str, bool | None]:
+    return {name: format_named(name).recognises(messages) for name in FORMATS}
+
+
+def _why_unclear(messages: Sequence[Any], certain: Sequence[str]) -> str:
+    """Say which message fits no format, or which formats stand side by side."""
+    hint = 'pass format="…" to say which one is meant'
+    if certain:
+        return f"these messages could be {' or '.join(certain)}; {hint}"
+    seen: dict[str, int] = {}
+    for index, message in enumerate(messages):
+        answers = _answers([message])
+        if all(answer is False for answer in answers.values()):
+            return f"message {index} is of no known format ({', '.join(FORMATS)}); {hint}"
+        for name, answer in answers.items():
+            if answer:
+                seen.setdefault(name, index)
+    first = ", ".join(f"{name} from message {index} on" for name, index in seen.items())
+    return f"these messages mix formats: {first}; {hint}"

@@ -1,153 +1,93 @@
-"""Contents that are text or a list of blocks with a ``type``: how they are taken apart and put together.
+"""Contents that are text or a list of typed blocks: how they are taken apart and put together again.
 
-OpenAI, Anthropic, MCP and most frameworks write blocks in this way; they differ in the types alone.
+Shared by the formats that write contents in this way; see `offloadkit.formats.blocks` for the blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, Final
 
-from offloadkit.formats.access import Path, blocks, get
+from offloadkit.formats.access import get, indexed
+from offloadkit.formats.blocks import UNKNOWN, Part, read_block
 from offloadkit.results import Content, Media
 
-__all__ = ["join_blocks", "media_of", "outside_parts", "split_blocks"]
+__all__ = ["join_blocks", "outside_parts", "result_content", "split_blocks"]
 
-TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 CACHE_MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
-_KINDS: Final = {
-    "image": "image",
-    "image_url": "image",
-    "input_image": "image",
-    "document": "document",
-    "file": "document",
-    "input_file": "document",
-    "audio": "audio",
-    "input_audio": "audio",
-    "video": "video",
-    "video_url": "video",
-}
-
-KNOWN_TYPES: Final = TEXT_TYPES | {"search_result"} | set(_KINDS)
 
 
 def split_blocks(value: Any) -> Content:
-    """Take a content apart: text, a list of blocks, or any JSON value, which then has no texts of its own.
+    """Take apart what a program returned: text, a list of blocks, or any other value, which has no texts.
 
-    A list is one of blocks if it holds a block of a type known here; its other blocks then count as media.
+    A list counts as one of blocks when all its items are, and at least one is of a known type; everything
+    else is data, to be shown as JSON.
     """
+    content = result_content(value)
+    known = bool(content.texts) or any(media.kind != "other" for media in content.media)
+    return content if known else Content(content.value)
+
+
+def result_content(value: Any) -> Content:
+    """Take apart what a message holds as a result; there a list is one of blocks, of known types or not."""
+    value = _plain(value)
     if isinstance(value, str):
         return Content(value, (((), value),))
-    if not any(_is_block(item) for _, item in blocks(value)):
-        return Content(_plain(value))
-    texts: list[tuple[Path, str]] = []
-    media: list[Media] = []
-    for index, block in blocks(value):
-        found = list(_texts(block, (index,)))
-        texts += found
-        if not found and get(block, "type") is not None:
-            media.append(media_of(block))
-    return Content(_plain(value), tuple(texts), tuple(media))
+    parts = list(enumerate(_parts(value)))
+    texts = tuple(((index, *path), text) for index, part in parts for path, text in part.texts)
+    return Content(value, texts, tuple(part.media for _, part in parts if part.media))
 
 
 def join_blocks(content: Content, text: str, *, keep_media: bool, text_type: str = "text") -> Any:
-    """Return ``text`` as a content, before the media where those are kept; cache marks stay."""
-    if not isinstance(content.value, list):
+    """Return a content that shows ``text`` in place of all texts: plain text where nothing else stays.
+
+    Blocks of unknown types stay in any case, media where asked, both behind the text. Of the cache marks on
+    blocks that go, the last one stays on the text; one on a text goes before one on media, so that the same
+    mark stays whether the media leave now or later.
+    """
+    if not isinstance(content.value, list) or not (content.texts or content.media):
         return text
-    in_texts = {path[0] for path, _ in content.texts}
-    others = [block for index, block in enumerate(content.value) if index not in in_texts]
-    kept = others if keep_media and content.media else []
-    marks = _cache_marks([block for block in content.value if block not in kept])
-    if not kept and not marks:
+    blocks = list(zip(content.value, _parts(content.value), strict=True))
+    texts = [block for block, part in blocks if part.texts]
+    media = [block for block, part in blocks if part.media and part is not UNKNOWN and not keep_media]
+    stays = [block for block, part in blocks if part is UNKNOWN or (part.media and keep_media)]
+    marks = _cache_marks([*media, *texts])
+    if not stays and not marks:
         return text
-    return [{"type": text_type, "text": text, **marks}, *kept]
+    return [{"type": text_type, "text": text, **marks}, *stays]
 
 
 def outside_parts(content: Any) -> tuple[tuple[str, ...], tuple[Media, ...]]:
-    """Return the texts and the media of a content that is no tool result."""
+    """Return the texts and the media of a content that is no tool result.
+
+    Blocks of other types count nothing, among them thinking, signatures and what a server's own tools found.
+    """
     if isinstance(content, str):
         return (content,), ()
-    texts: list[str] = []
-    media: list[Media] = []
-    for _, block in blocks(content):
-        found = [text for _, text in _texts(block, ())]
-        texts += found
-        if not found and get(block, "type") in _KINDS:
-            media.append(media_of(block))
-    return tuple(texts), tuple(media)
+    parts = [part for _, block in indexed(content) if (part := read_block(block))]
+    texts = tuple(text for part in parts for _, text in part.texts)
+    return texts, tuple(part.media for part in parts if part.media and part is not UNKNOWN)
 
 
-def media_of(block: Any) -> Media:
-    """Return what a block that is no text holds: its kind, its data and its media type."""
-    block_type = get(block, "type")
-    kind = _KINDS.get(block_type, "other") if isinstance(block_type, str) else "other"
-    for inner in _carriers(block):
-        data = get(inner, "data") or get(inner, "file_data") or get(inner, "base64")
-        if isinstance(data, str):
-            return _media(kind, data, _media_type(inner))
-        url = inner if isinstance(inner, str) else get(inner, "url")
-        if isinstance(url, str) and url.startswith("data:"):
-            return _media(kind, url, "")
-    return Media(kind)
+def _parts(value: Any) -> list[Part]:
+    """Return what the blocks of a list are; nothing when it is no list of blocks."""
+    if not isinstance(value, list):
+        return []
+    parts = [read_block(block) if isinstance(block, dict | str) else None for block in value]
+    read = [part for part in parts if part is not None]
+    return read if len(read) == len(parts) else []
 
 
-def _is_block(item: Any) -> bool:
-    block_type = get(item, "type")
-    return isinstance(item, str) or (isinstance(block_type, str) and block_type in KNOWN_TYPES)
-
-
-def _texts(block: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the texts of a block that a reader would want to see."""
-    if isinstance(block, str):
-        yield path, block
-        return
-    block_type, text = get(block, "type"), get(block, "text")
-    if block_type in TEXT_TYPES and isinstance(text, str):
-        yield (*path, "text"), text
-    elif block_type == "search_result":
-        for index, inner in blocks(get(block, "content")):
-            yield from _texts(inner, (*path, "content", index))
-    elif block_type == "document":
-        source = get(block, "source")
-        data = get(source, "data")
-        if get(source, "type") == "text" and isinstance(data, str):
-            yield (*path, "source", "data"), data
-
-
-def _carriers(block: Any) -> list[Any]:
-    names = ("source", "image_url", "input_audio", "file", "video_url", "audio")
-    return [*(inner for name in names if (inner := get(block, name)) is not None), block]
-
-
-def _media(kind: str, data: str, media_type: str) -> Media:
-    if data.startswith("data:"):
-        head, _, data = data.partition(",")
-        media_type = media_type or head.removeprefix("data:").partition(";")[0]
-    return Media(kind, data, media_type)
-
-
-def _media_type(carrier: Any) -> str:
-    for name in ("media_type", "mime_type", "mimeType"):
-        if isinstance(found := get(carrier, name), str):
-            return found
-    form = get(carrier, "format")
-    return f"audio/{form}" if isinstance(form, str) else ""
-
-
-def _cache_marks(dropped: list[Any]) -> dict[str, Any]:
-    """Return the last cache mark of each kind among blocks that go."""
-    marks: dict[str, Any] = {}
-    for block in dropped:
-        marks |= {name: mark for name in CACHE_MARKS if (mark := get(block, name)) is not None}
-    return marks
+def _cache_marks(blocks: Sequence[Any]) -> dict[str, Any]:
+    """Return of each kind of cache mark the last one on these blocks."""
+    found = ((name, get(block, name)) for block in blocks if isinstance(block, dict) for name in CACHE_MARKS)
+    return {name: mark for name, mark in found if isinstance(mark, dict)}
 
 
 def _plain(value: Any) -> Any:
-    """Return the value with SDK models as the dictionaries they stand for."""
+    """Return the value with SDK models as the dictionaries that they are on the wire."""
+    if isinstance(value, list) and any(hasattr(item, "model_dump") for item in value):
+        return [_plain(item) for item in value]
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", exclude_unset=True)
-    if isinstance(value, list | tuple):
-        plain = [_plain(item) for item in value]
-        same = isinstance(value, list) and all(new is old for new, old in zip(plain, value, strict=True))
-        return value if same else plain
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
     return value
