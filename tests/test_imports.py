@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "policy": {"errors", "results", "tokens"},
     "usage": {"policy", "tokens"},
     "lines": set(),
-    "reading": {"errors", "lines", "tokens", "read_call"},
+    "reading": {"errors", "lines", "policy", "read_call", "tokens"},
     "read_call": set(),
     "read_tool": {"errors", "read_call", "reading"},
     "previews": {"errors", "tokens"},

@@ -408,6 +408,12 @@ def test_a_result_that_is_gone_is_answered_with_what_it_was_and_which_call_to_re
     assert len(second) < len(first)
 
 
+def test_a_mistyped_reference_is_answered_with_the_one_that_was_meant(offloader: Offloader) -> None:
+    ref = reference(offloader.offload(BIG, tool="t"))
+
+    assert ref in offloader.read(("b" if ref[0] == "a" else "a") + ref[1:])
+
+
 def test_without_a_reference_the_stored_results_are_listed(offloader: Offloader) -> None:
     ref = reference(offloader.offload(BIG, tool="read_log"))
 

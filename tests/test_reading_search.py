@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -264,12 +263,10 @@ def test_a_search_text_too_long_to_repeat_is_answered_in_words() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(x+x+)+y", "(a|aa)+$", "(.*)*z", "^(([a-z])+.)+[A-Z]([a-z])+$"])
-def test_patterns_that_are_catastrophic_elsewhere_take_linear_time(pattern: str) -> None:
-    begun = time.process_time()
+def test_patterns_that_are_catastrophic_elsewhere_are_answered(pattern: str) -> None:
+    answer = read("a" * 200_000 + "xx", regex=pattern)
 
-    read("a" * 200_000 + "xx", regex=pattern)
-
-    assert time.process_time() - begun < 2
+    assert "the pattern is slow" not in answer
 
 
 class Ticking:
@@ -319,15 +316,13 @@ def test_a_slow_pattern_that_found_nothing_yet_names_the_call_that_goes_on(
     assert 1 < arguments["offset"] < 20_000
 
 
-def test_a_literal_search_streams_at_two_hundred_megabytes_a_second() -> None:
+def test_a_literal_search_reads_the_text_once_in_few_large_pieces() -> None:
     store = Store(LOG.encode() * 14)
     opened = stored("", store=store)
     store.fetched.clear()
-    begun = time.process_time()
 
     answer = read(opened, search="no such text")
 
-    assert time.process_time() - begun < len(store.data) / 200e6
     assert "no match" in answer
     assert sum(length for _, length in store.fetched) < 1.2 * len(store.data)
     assert len(store.fetched) < 20

@@ -170,6 +170,11 @@ class Archive:
             return True
         return self.ttl is not None and expires_at - self._clock() >= self.ttl / 2
 
+    def remembered(self) -> list[str]:
+        """Return, without any I/O, the references that are known to be stored."""
+        with self._lock:
+            return list(self._stored)
+
     def find(self, ref: str) -> StoredMeta | None:
         """Return the metadata of a stored result, or None when this session has no such reference.
 

@@ -21,6 +21,7 @@ __all__ = ["Costs", "Decision", "Entry", "Plan", "Policy", "Reason", "ToolRule",
 
 INHERIT: Final = "inherit"
 MIN_PAGE_TOKENS: Final = 200
+"""The smallest page of the read tool: header, fence and next call need up to 150 tokens of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,7 +121,7 @@ class Reader:
         try:
             stored = guard.ask("read", lambda: guard.archive.open(ref))
         except NotFound:
-            return self._not_found(ref)
+            return self._not_found(guard, ref)
         except Corrupt:
             self._deny(ref, "corrupt")
             raise
@@ -131,7 +131,7 @@ class Reader:
         opened.append(stored)
         return stored
 
-    def _not_found(self, ref: str) -> str:
+    def _not_found(self, guard: GuardedArchive, ref: str) -> str:
         with self._lock:
             again = ref in self._dead
             self._dead[ref] = None
@@ -141,7 +141,9 @@ class Reader:
         self._deny(ref, "repeated" if again else "unknown")
         if again:
             return still_gone(ref)
-        return unknown(ref, self._tool_name) if call is None else gone(ref, call=call)
+        if call is not None:
+            return gone(ref, call=call)
+        return unknown(ref, self._tool_name, known=guard.archive.remembered())
 
     def _deny(self, ref: str, reason: str) -> None:
         shown = ref if is_reference(ref) else ""

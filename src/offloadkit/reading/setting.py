@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from offloadkit.policy import MIN_PAGE_TOKENS
 from offloadkit.tokens import TokenCounter
 
 __all__ = ["MIN_PAGE_TOKENS", "Setting"]
-
-MIN_PAGE_TOKENS: Final = 200
-"""The smallest page: header, fence and next call need up to 150 of them with the crudest counter."""
 
 _BYTES_A_TOKEN: Final = 8
 
