@@ -8,7 +8,16 @@ import pytest
 from formats.wire import wire_histories
 
 from offloadkit.errors import FormatError
-from offloadkit.formats import FORMATS, detect, format_named
+from offloadkit.formats import FORMATS, check_messages, detect, format_named
+
+USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}
+RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+OPENAI_RESULT = {"role": "tool", "tool_call_id": "c", "content": "x"}
+
+
+def user(content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content}
 
 
 @pytest.mark.parametrize("messages", wire_histories("openai-chat", "messages"))
@@ -21,34 +30,88 @@ def test_recorded_anthropic_bodies_are_recognised(messages: list[Any]) -> None:
     assert detect(messages).name == "anthropic-messages"
 
 
-def test_plain_texts_are_of_any_format() -> None:
-    assert (
-        detect([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]).name
-        == "openai-chat"
-    )
-    assert detect([]).name == "openai-chat"
-
-
 @pytest.mark.parametrize(
     "messages",
     [
-        "text",
-        5,
-        {"role": "user"},
-        [1, 2],
-        [None],
-        [{"content": "no role"}],
-        [{"role": "user", "parts": [{"text": "gemini"}]}],
-        [{"role": "user", "content": [{"toolResult": {"toolUseId": "x", "content": []}}]}],
-        [
-            {"role": "tool", "tool_call_id": "c", "content": "openai"},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
-        ],
+        [],
+        [user("q"), {"role": "assistant", "content": "a"}],
+        [{"role": "system", "content": "s"}, {"role": "developer", "content": "d"}, user("q")],
+        [user([{"type": "text", "text": "q"}]), {"role": "assistant", "content": None}],
     ],
 )
-def test_what_is_of_no_known_format_is_refused(messages: Any) -> None:
-    with pytest.raises(FormatError):
-        detect(messages)
+def test_plain_texts_are_of_any_format_and_taken_for_openai_chat(messages: list[Any]) -> None:
+    assert detect(messages).name == "openai-chat"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        OPENAI_RESULT,
+        {"role": "tool", "tool_call_id": "c", "content": [{"rows": "without a type"}]},
+        {"role": "function", "name": "f", "content": "x"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": []}], "tool_calls": [CALL]},
+        user([{"type": "image_url", "image_url": {"url": "https://x.example/a.png"}}]),
+        user([{"type": "file", "file": {"file_id": "f"}}]),
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
+    ],
+)
+def test_one_message_of_openai_chat_is_enough(message: dict[str, Any]) -> None:
+    assert detect([user("q"), message]).name == "openai-chat"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        USE,
+        RESULT,
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": "s"}]},
+        {"role": "assistant", "content": [{"type": "web_fetch_tool_result", "tool_use_id": "s"}]},
+        user([{"type": "image", "source": {"type": "url", "url": "https://x.example/a.png"}}]),
+        user([{"type": "document", "source": {"type": "file", "file_id": "f"}}]),
+    ],
+)
+def test_one_anthropic_message_is_enough(message: dict[str, Any]) -> None:
+    assert detect([user("q"), message]).name == "anthropic-messages"
+
+
+def test_a_system_message_does_not_speak_against_anthropic() -> None:
+    assert detect([{"role": "system", "content": "s"}, USE, RESULT]).name == "anthropic-messages"
+
+
+def test_formats_in_one_list_are_named_with_their_first_messages() -> None:
+    with pytest.raises(
+        FormatError, match=r"openai-chat from message 1 on, anthropic-messages from message 2 on.*format="
+    ):
+        detect([user("q"), OPENAI_RESULT, RESULT])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [1, None, "text", {"content": "no role"}, {"role": None}, {"role": ["user"]}, object()],
+)
+def test_a_message_of_no_format_is_pointed_at(message: Any) -> None:
+    with pytest.raises(FormatError, match=r"message 1 .*openai-chat, anthropic-messages.*format="):
+        detect([user("q"), message])
+
+
+@pytest.mark.parametrize("messages", ["text", b"bytes", 5, None, {"role": "user"}, iter([])])
+def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
+    with pytest.raises(FormatError, match="messages are a list"):
+        check_messages(messages)
+
+
+def test_a_request_body_is_refused_with_what_to_pass_instead() -> None:
+    with pytest.raises(FormatError, match="pass the list inside it"):
+        detect({"messages": []})  # type: ignore[arg-type]
+
+
+def test_no_error_shows_content() -> None:
+    with pytest.raises(FormatError) as caught:
+        detect([user("secret"), {"role": "user", "content": [{"secret": "secret"}]}])
+
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -56,6 +119,10 @@ def test_a_format_is_found_by_its_name(name: str) -> None:
     assert format_named(name).name == name
 
 
+def test_a_format_is_made_once() -> None:
+    assert format_named("openai-chat") is format_named("openai-chat")
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(FormatError, match="openai-chat, anthropic-messages"):
+    with pytest.raises(FormatError, match="'nosuch'; known: openai-chat, anthropic-messages"):
         format_named("nosuch")

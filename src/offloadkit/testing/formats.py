@@ -61,14 +61,17 @@ class FormatContract:
 
     @pytest.fixture
     def format(self) -> Format:
+        """Return the format under test."""
         raise NotImplementedError("return an instance of your format")
 
     @pytest.fixture
     def history(self) -> list[Any]:
+        """Return an example history that holds tool results."""
         raise NotImplementedError("return a list of messages that holds tool results")
 
     @pytest.fixture
     def cleared(self, format: Format, history: list[Any]) -> list[Any]:
+        """Return the history with a text in place of every result that is not empty."""
         return with_text(format, history)
 
     def test_the_format_does_not_deny_its_own_messages(self, format: Format, history: list[Any]) -> None:
