@@ -46,7 +46,7 @@ class Announcements:
     ) -> None:
         """Tell once that a result left the history; sizes are in the counter's units."""
         ref = placeholder.ref if placeholder else None
-        if not self._is_news(action, ref or str(standing.view.place)):
+        if not self._is_news(action, f"{ref} {standing.view.call_id} {standing.view.place}"):
             return
         about: dict[str, Any] = {
             "session": self._session,
