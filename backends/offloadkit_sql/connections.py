@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection
@@ -30,6 +31,23 @@ _inherited: list[object] = []
 """Connections of the parent process, which must not be collected in this one."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """An open connection: that of SQLAlchemy Core, and the driver's own inside it."""
+
+    core: Connection
+    driver: Any
+
+    def could_roll_back(self) -> bool:
+        """End the transaction, and say whether that was possible."""
+        try:
+            self.core.rollback()
+            self.driver.rollback()
+        except Exception:  # noqa: BLE001  whatever goes wrong here, the connection is of no more use
+            return False
+        return True
+
+
 class Connections:
     """At most ``dialect.pool_size`` connections, each used by one thread at a time.
 
@@ -42,7 +60,7 @@ class Connections:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self.refused = ""
-        self._at_rest: list[Connection | None] = []
+        self._at_rest: list[_Opened | None] = []
         self._start()
         watch(self)
 
@@ -51,15 +69,14 @@ class Connections:
 
         ``connection`` is the driver's own, or with ``core`` that of SQLAlchemy Core.
         """
-        connection = self._take()
-        driver_connection: Any = connection.connection.dbapi_connection
+        opened = self._take()
         try:
-            result = work(connection if core else driver_connection, *arguments)
+            result = work(opened.core if core else opened.driver, *arguments)
         except BaseException as error:
-            if not (self._settle(connection, driver_connection, error) and repeat):
+            if not (self._settle(opened, error) and repeat):
                 raise
         else:
-            self._give_back(connection)
+            self._give_back(opened)
             return result
         return self.run(work, *arguments, core=core, repeat=False)
 
@@ -106,20 +123,17 @@ class Connections:
     def _start(self) -> None:
         self.engine = self._dialect.engine()
         self.setup = threading.Lock()
-        empty: list[Connection | None] = [None] * self._dialect.pool_size
+        empty: list[_Opened | None] = [None] * self._dialect.pool_size
         self._slots = Slots(empty)
 
-    def _take_slot(self) -> Connection | None:
+    def _take(self) -> _Opened:
         try:
-            return self._slots.take(WAIT_SECONDS)
+            slot = self._slots.take(WAIT_SECONDS)
         except TimeoutError:
             raise Unavailable(
                 f"all {self._dialect.pool_size} connections to {self._dialect.place} were in use "
                 f"for {WAIT_SECONDS:g} seconds; raise the option 'pool_size'"
             ) from None
-
-    def _take(self) -> Connection:
-        slot = self._take_slot()
         if slot is not None and not self.refused:
             return slot
         try:
@@ -129,35 +143,36 @@ class Connections:
             self._slots.give_back(slot)
             raise
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> _Opened:
         try:
-            return self.engine.connect()
+            connection = self.engine.connect()
+            return _Opened(connection, connection.connection.dbapi_connection)
         except Exception as error:  # noqa: BLE001  drivers let errors of files, names and encodings through
             cause = driver_error(error)
             raise self._dialect.failure(cause) from cause
 
-    def _give_back(self, connection: Connection) -> None:
-        self._slots.give_back(connection)
+    def _give_back(self, opened: _Opened) -> None:
+        self._slots.give_back(opened)
         if self.refused:
             self._close_idle()
 
-    def _settle(self, connection: Connection, driver_connection: Any, error: BaseException) -> bool:
+    def _settle(self, opened: _Opened, error: BaseException) -> bool:
         """Keep or drop a connection after ``error``; say whether trying again makes sense."""
         cause = driver_error(error)
-        usable = self._dialect.is_usable(driver_connection, cause) and _rolled_back(connection)
+        usable = self._dialect.is_usable(opened.driver, cause) and opened.could_roll_back()
         if usable:
-            self._give_back(connection)
+            self._give_back(opened)
         else:
-            connection.invalidate()
-            connection.close()
+            opened.core.invalidate()
+            opened.core.close()
             self._slots.give_back(None)
             self._close_idle()
         return isinstance(error, Exception) and (not usable or self._dialect.is_deadlock(cause))
 
     def _close_idle(self) -> None:
-        for connection in self._slots.take_free():
-            if connection is not None:
-                connection.close()
+        for slot in self._slots.take_free():
+            if slot is not None:
+                slot.core.close()
             self._slots.give_back(None)
         if self.refused:
             self.engine.dispose()
@@ -166,13 +181,3 @@ class Connections:
 def driver_error(error: BaseException) -> BaseException:
     """Return the driver's error inside one of SQLAlchemy, or the error itself."""
     return getattr(error, "orig", None) or error
-
-
-def _rolled_back(connection: Connection) -> bool:
-    """Say whether the connection could end its transaction."""
-    try:
-        connection.rollback()
-        connection.connection.rollback()
-    except Exception:  # noqa: BLE001  whatever goes wrong here, the connection is of no more use
-        return False
-    return True
