@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DATA, transcript_paths
+from conftest import DATA, missing, transcript_paths
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -551,7 +551,7 @@ def _real_results() -> list[str]:
     """Return the texts of the tool results of every third real transcript."""
     paths = transcript_paths()[::3]
     if not paths:
-        pytest.skip(f"no transcripts in {DATA}: set OFFLOADKIT_DATA")
+        missing(f"no transcripts in {DATA}: set OFFLOADKIT_DATA")
     found = []
     for path in paths:
         data = path.read_bytes()

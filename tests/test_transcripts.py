@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import transcript_paths
+from conftest import missing, transcript_paths
 from formats.wire import wire_histories
 
 from offloadkit import Offloader, Policy, open_backend
@@ -159,7 +159,7 @@ def pairs(messages: list[Any]) -> list[tuple[Any, ...]]:
 def test_a_second_process_restores_every_history(tmp_path: Path) -> None:
     paths = transcript_paths()
     if not paths:
-        pytest.skip("no transcripts: set OFFLOADKIT_DATA to the folder that holds MANIFEST.jsonl")
+        missing("no transcripts: set OFFLOADKIT_DATA to the folder that holds MANIFEST.jsonl")
     url = f"file://{tmp_path}/store?fsync=none"
     reduced = {}
     for path in paths:

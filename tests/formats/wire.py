@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DATA
+from conftest import DATA, missing_parameters
 
 
 def wire_histories(name: str, key: str) -> list[Any]:
     """Return the message lists of a format's recorded request bodies, as parameters; or one skip."""
     paths = sorted(DATA.glob(f"transcripts/wire/{name}/*"))
     if not paths:
-        reason = f"no recorded {name} bodies: set OFFLOADKIT_DATA to the folder that holds transcripts/"
-        return [pytest.param([], marks=pytest.mark.skip(reason=reason))]
+        return missing_parameters(f"no recorded {name} bodies: set OFFLOADKIT_DATA to where transcripts/ is")
     return [pytest.param(load(path)[key], id=path.name.partition(".")[0]) for path in paths]
 
 

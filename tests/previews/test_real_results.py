@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import transcript_paths
+from conftest import missing, transcript_paths
 
 from offloadkit.previews import Preview, preview
 from offloadkit.tokens import token_counter
@@ -36,7 +36,7 @@ def results_of(path: Path) -> list[str]:
 def large_results() -> list[str]:
     paths = transcript_paths()
     if not paths:
-        pytest.skip("no transcripts: set OFFLOADKIT_DATA to the folder that holds MANIFEST.jsonl")
+        missing("no transcripts: set OFFLOADKIT_DATA to the folder that holds MANIFEST.jsonl")
     texts = [text for path in paths for text in results_of(path)]
     return [text for text in texts if BYTES.tokens(BYTES.units(text)) > LARGE]
 
