@@ -91,21 +91,21 @@ def started(folder: Path, *arguments: str) -> Iterator[RedisServer]:
 @contextmanager
 def cluster(folder: Path) -> Iterator[list[int]]:
     """Start a cluster of three nodes for a while; yields their ports."""
-    ports = _free_ports(6)
+    ports = free_ports(6)
     servers = []
     try:
         for number, port in enumerate(ports[:3]):
             home = folder / str(number)
             home.mkdir()
-            options = (
+            options = [
                 "--port",
                 str(port),
                 "--cluster-port",
                 str(ports[3 + number]),
                 "--cluster-enabled",
                 "yes",
-            )
-            servers.append(RedisServer(home, *options))
+            ]
+            servers.append(RedisServer(home, *options, "--cluster-node-timeout", "500"))
         _join(servers, ports)
         yield ports[:3]
     finally:
@@ -126,6 +126,9 @@ def _join(servers: list[RedisServer], ports: list[int]) -> None:
     while not all(map(_is_whole, servers)):
         assert time.monotonic() < deadline, "the nodes did not find each other"
         threading.Event().wait(0.05)
+    for server in servers:
+        with server.client() as client:
+            client.config_set("cluster-node-timeout", 15_000)
 
 
 def _is_whole(server: RedisServer) -> bool:
@@ -135,7 +138,8 @@ def _is_whole(server: RedisServer) -> bool:
     return bool(told["cluster_state"] == "ok" and len(slots) == 3)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports that nobody listens on."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, NoReturn, Self
 
-from redis.exceptions import RedisError, WatchError
+from redis.exceptions import WatchError
 
 from offloadkit.backend import Caps, Page, Stat, check_range
 from offloadkit.errors import AlreadyExists, BackendError, NotFound, PartialDelete, TooLarge
@@ -204,17 +204,18 @@ class RedisBackend:
         return {
             key: fault(answer, self._connection.place, key)
             for key, answer in zip(keys, answers, strict=True)
-            if isinstance(answer, RedisError)
+            if isinstance(answer, Exception)
         }
 
     def _move_expiry(self, client: Client, key: str, expires_at: float | None) -> None:
-        for attempt in range(1, _WATCH_ATTEMPTS + 1):
+        attempts = 0
+        while True:
             try:
                 return self._try_to_move_expiry(client, key, expires_at)
             except WatchError:
-                if attempt == _WATCH_ATTEMPTS:
+                attempts += 1
+                if attempts == _WATCH_ATTEMPTS:
                     raise
-        raise AssertionError("unreachable")
 
     def _try_to_move_expiry(self, client: Client, key: str, expires_at: float | None) -> None:
         data_name, record_name = self._names.data(key), self._names.record(key)

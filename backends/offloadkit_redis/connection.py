@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import ResponseError
 
 from offloadkit.errors import BackendError
-from offloadkit_redis.faults import fault, is_lost_connection
+from offloadkit_redis.faults import DRIVER_ERRORS, fault, is_lost_connection
 
 __all__ = ["Client", "Connection"]
 
@@ -63,10 +63,11 @@ class Connection:
         **kwargs: _P.kwargs,
     ) -> _T:
         """Return ``work(client, …)``; what the driver raises comes out as an error of ours about ``key``."""
-        for attempt in itertools.count(1):
+        attempt = 1
+        while True:
             try:
                 return work(self._client(), *args, **kwargs)
-            except RedisError as error:
+            except DRIVER_ERRORS as error:
                 if attempt > self._retries or self._closed or not is_lost_connection(error):
                     raise fault(error, self.place, key) from error
             except BackendError:
@@ -75,7 +76,7 @@ class Connection:
                 self.check_open(error)  # a client that was closed in the middle of a call fails in any way
                 raise
             time.sleep(random.uniform(0, _PAUSE_SECONDS * attempt))  # noqa: S311  no secret depends on it
-        raise AssertionError("unreachable")
+            attempt += 1
 
     def close(self) -> None:
         """Close the connections of this process; twice is fine."""

@@ -13,12 +13,16 @@ from redis import exceptions as driver
 
 from offloadkit.errors import BackendError, Denied, StorageFull, TooLarge, Unavailable
 
-__all__ = ["fault", "is_lost_connection"]
+__all__ = ["DRIVER_ERRORS", "fault", "is_lost_connection"]
+
+DRIVER_ERRORS: Final = (driver.RedisError, driver.RedisClusterException)
+"""Everything the driver raises on purpose; its errors have no common base."""
 
 Fault = tuple[type[BackendError], str]
 
 _BY_CLASS: Final[tuple[tuple[type[BaseException], Fault], ...]] = (
     (driver.AuthenticationError, (Denied, "user or password is wrong or missing")),
+    (driver.AuthenticationWrongNumberOfArgsError, (Denied, "it takes no user, or no password")),
     (driver.AuthorizationError, (Denied, "the user may not do this")),
     (driver.NoPermissionError, (Denied, "the user may not do this; see ACL SETUSER")),
     (driver.ReadOnlyError, (Denied, "it is a read-only replica; name its primary")),
@@ -78,7 +82,7 @@ def _known(error: BaseException) -> Fault:
     for pattern, found in _BY_TEXT:
         if pattern.search(text):
             return found
-    if isinstance(error, driver.RedisClusterException) and isinstance(error.__cause__, driver.RedisError):
+    if isinstance(error, driver.RedisClusterException) and isinstance(error.__cause__, DRIVER_ERRORS):
         return _known(error.__cause__)
     code = re.match("[A-Z]+", text)
     if code is not None and code[0] in _BY_CODE:

@@ -112,5 +112,5 @@ def test_a_cluster_does_what_a_dictionary_does(cluster_url: str) -> None:
 def _explore(url: str) -> None:
     machine = backend_machine(lambda: open_backend(url), instances=2)
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=15, stateful_step_count=25, deadline=None)
+        machine, settings=settings(max_examples=10, stateful_step_count=20, deadline=None)
     )

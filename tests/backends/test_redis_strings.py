@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from offloadkit.backend import AlreadyExists, BackendError, Corrupt, NotFound, U
 from offloadkit.errors import ConfigError, PartialDelete
 from offloadkit.testing.driving import listed
 from offloadkit_redis import RedisBackend
-from offloadkit_redis.listing import Position
+from offloadkit_redis.listing import Position, scan
 from offloadkit_redis.names import Names
 from offloadkit_redis.records import Record, unpack
 
@@ -271,6 +273,36 @@ class TestLostAnswers:
             backend.set_expiry("s/k", None)
 
 
+class TestClients:
+    def test_two_threads_that_come_first_share_one_client(self, server: FakeServer) -> None:
+        made: list[Any] = []
+
+        def connect() -> Any:
+            made.append(FakeRedis(server=server))
+            if len(made) == 1:
+                other = threading.Thread(target=shared.ping)
+                other.start()
+                other.join()
+                return made[0]
+            return made[-1]
+
+        shared = RedisBackend(connect)
+        shared.ping()
+        shared.ping()
+
+        assert list(shared._connection._clients.values()) == [made[1]]
+
+    def test_a_client_that_tells_of_its_memory_node_by_node_is_understood(self, server: FakeServer) -> None:
+        class Telling(FakeRedis):
+            def info(self, section: str | None = None, *arguments: Any, **options: Any) -> Any:
+                return {"a:1": {"maxmemory": 1, "maxmemory_policy": "allkeys-lru"}}
+
+        backend = RedisBackend(lambda: Telling(server=server))
+        backend.ping()
+
+        assert backend.caps.may_evict
+
+
 class TestListing:
     def test_a_key_that_is_the_prefix_itself_is_handed_on(self, backend: RedisBackend) -> None:
         keys = {"s", "s/a", "s/b"}
@@ -307,8 +339,45 @@ class TestListing:
 
         assert listed(backend, prefix) == []
 
+    def test_a_cluster_is_asked_node_by_node(self) -> None:
+        nodes = {"a:1": [b"a", b"b"], "b:1": [], "c:1": [b"c"]}
+        client, position, found = Nodes(nodes), Position(), []
+
+        while position.cursor() is not None:
+            keys, position = scan(client, Names("p"), "", position)
+            found += keys
+
+        assert found == ["a", "b", "c"]
+
+    def test_a_listing_of_nodes_that_are_gone_begins_again(self) -> None:
+        with pytest.raises(BackendError, match="begin the listing again"):
+            scan(Nodes({"a:1": []}), Names("p"), "", Position("b:1", 5))
+
+
+class Nodes:
+    """A cluster that returns one record at a time."""
+
+    def __init__(self, keys: dict[str, list[bytes]]) -> None:
+        self.keys = keys
+
+    def get_primaries(self) -> list[Any]:
+        return [SimpleNamespace(name=name) for name in reversed(self.keys)]
+
+    def scan(self, cursor: int, *, match: str, count: int, target_nodes: Any) -> Any:
+        keys = self.keys[target_nodes.name]
+        found = [b"p:{" + key + b"}:m" for key in keys[cursor : cursor + 1]]
+        return {target_nodes.name: cursor + 1 if cursor + 1 < len(keys) else 0}, found
+
 
 class TestDeleting:
+    def test_a_server_that_is_down_from_the_start_is_unavailable(
+        self, server: FakeServer, backend: RedisBackend
+    ) -> None:
+        server.connected = False
+
+        with pytest.raises(Unavailable):
+            backend.delete(["a", "b"])
+
     def test_what_the_server_refuses_is_named(self, server: FakeServer) -> None:
         def refuse(pipeline: Any) -> None:
             around(pipeline, "execute", lambda answers: [redis.ReadOnlyError("no"), *answers[1:]])
