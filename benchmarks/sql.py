@@ -61,8 +61,8 @@ class BareSQLite:
         self.connection.execute("PRAGMA journal_mode = WAL")
         self.connection.execute("PRAGMA synchronous = FULL")
         self.connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {TABLE}_bare (k VARCHAR(200), i INTEGER, size BIGINT, created DOUBLE, "
-            "expires DOUBLE, meta BLOB, data BLOB, PRIMARY KEY (k, i))"
+            f"CREATE TABLE IF NOT EXISTS {TABLE}_bare (k VARCHAR(200), i INTEGER, size BIGINT, "
+            "created DOUBLE, expires DOUBLE, meta BLOB, data BLOB, PRIMARY KEY (k, i))"
         )
         self.connection.execute(
             f"CREATE INDEX IF NOT EXISTS {TABLE}_bare_e ON {TABLE}_bare (expires) WHERE expires IS NOT NULL"
@@ -124,7 +124,8 @@ class BarePostgreSQL:
 
     def read_range(self, key: str, start: int, length: int) -> bytes:
         rows = self.connection.execute(
-            f"SELECT size, substr(data, %s, %s) FROM {TABLE}_bare WHERE k = %s AND i BETWEEN %s AND %s ORDER BY i",
+            f"SELECT size, substr(data, %s, %s) FROM {TABLE}_bare "
+            "WHERE k = %s AND i BETWEEN %s AND %s ORDER BY i",
             (start % CHUNK + 1, length, key, start // CHUNK, (start + length - 1) // CHUNK),
             binary=True,
         ).fetchall()

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 import psycopg
-from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
-from psycopg.waiting import Ready
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.pool import NullPool
 
@@ -29,10 +26,9 @@ from offloadkit.url import BackendURL, Option
 from offloadkit_sql.backend import SQLBackend
 from offloadkit_sql.chunks import CHUNK_BYTES
 from offloadkit_sql.dialect import COMMON_OPTIONS, Rows, check_url, failure
+from offloadkit_sql.watching import WatchedConnection
 
 __all__ = ["PostgreSQL", "PostgreSQLBackend"]
-
-_T = TypeVar("_T")
 
 _SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _PASSED_ON: Final = ("host", "sslmode", "sslrootcert", "sslcert", "sslkey")
@@ -183,7 +179,7 @@ class PostgreSQL:
         return failure(Denied if refused else Unavailable, self.place, type(error).__name__)
 
     def _connect(self) -> psycopg.Connection[TupleRow]:
-        connection = _WatchedConnection.connect(**self._arguments)
+        connection = WatchedConnection.connect(**self._arguments)
         try:
             connection.silence = self._silence
             self._configure(connection)
@@ -200,41 +196,6 @@ class PostgreSQL:
         calls = ", ".join("set_config(%s, %s, false)" for _ in settings)
         names_and_values = list(itertools.chain.from_iterable(settings.items()))
         connection.execute(f"SELECT {calls}", names_and_values)
-
-
-class _Silent(psycopg.OperationalError):
-    """The server accepted a statement and then said nothing at all."""
-
-
-class _WatchedConnection(psycopg.Connection[TupleRow]):
-    """A connection that gives up on a silent server; psycopg by itself would wait for ever."""
-
-    silence = math.inf
-
-    def wait(self, gen: PQGen[_T], *arguments: Any, **options: Any) -> _T:
-        try:
-            return super().wait(_watched(gen, self.silence), *arguments, **options)
-        except _Silent:
-            self.close()
-            raise
-
-
-def _watched(steps: PQGen[_T], silence: float) -> PQGen[_T]:
-    """Pass every step on, and raise `_Silent` once ``silence`` seconds have passed without any."""
-    since: float | None = None
-    try:
-        wanted = next(steps)
-        while True:
-            ready = yield wanted
-            if ready != Ready.NONE:
-                since = None
-            elif since is None:
-                since = time.monotonic()
-            elif time.monotonic() - since > silence:
-                raise _Silent(f"the server was silent for {silence:g} seconds")
-            wanted = steps.send(ready)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
 
 
 def _hosts(url: BackendURL) -> dict[str, str]:

@@ -60,11 +60,11 @@ def test_the_file_is_small_again_when_large_objects_have_gone(
         backend.delete([f"k/{number}" for number in range(5)])
 
     backend.close()
-    assert path.stat().st_size < 1_000_000
+    assert path.stat().st_size < 5_000_000
 
 
 def test_space_is_not_reclaimed_while_another_writes(backend: SQLBackend, path: Path) -> None:
-    backend.put("k", bytes(4_000_000))
+    backend.put("k", bytes(8_000_000))
 
     def delete_and_lock(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA busy_timeout = 1")
@@ -75,7 +75,7 @@ def test_space_is_not_reclaimed_while_another_writes(backend: SQLBackend, path: 
 
     backend._connections.run(delete_and_lock)
 
-    assert run_sql(backend, "PRAGMA freelist_count")[0][0] > 100
+    assert run_sql(backend, "PRAGMA freelist_count")[0][0] > 400
 
 
 def test_a_database_of_another_program_keeps_its_pages(tmp_path: Path) -> None:
