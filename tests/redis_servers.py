@@ -11,20 +11,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 import redis
+from conftest import missing
 from fakeredis import TcpFakeServer
 
 RUNNING = os.environ.get("OFFLOADKIT_TEST_REDIS", "redis://localhost:6379/9")
-
-
-def missing(reason: str) -> NoReturn:
-    """Skip the test, or fail it where every server has to be there."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def running_url(prefix: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,12 +13,12 @@ from fakeredis import FakeRedis, FakeServer
 from hypothesis import given
 from hypothesis import strategies as st
 from redis.crc import key_slot
+from redis_doubles import Meddled, around, losing
 
 from offloadkit.backend import AlreadyExists, BackendError, Corrupt, NotFound, Unavailable
 from offloadkit.errors import ConfigError, PartialDelete
 from offloadkit.testing.driving import listed
 from offloadkit_redis import RedisBackend
-from offloadkit_redis.listing import Position, scan
 from offloadkit_redis.names import Names
 from offloadkit_redis.records import Record, unpack
 
@@ -43,25 +42,6 @@ def backend(server: FakeServer) -> Iterator[RedisBackend]:
     backend = RedisBackend(lambda: FakeRedis(server=server))
     yield backend
     backend.close()
-
-
-class Meddled(FakeRedis):
-    """A client whose pipelines are changed before they are used."""
-
-    def __init__(self, server: FakeServer, change: Callable[[Any], None]) -> None:
-        super().__init__(server=server)
-        self.change = change
-
-    def pipeline(self, *arguments: Any, **options: Any) -> Any:
-        pipeline = super().pipeline(*arguments, **options)
-        self.change(pipeline)
-        return pipeline
-
-
-def around(pipeline: Any, method: str, after: Callable[[Any], Any]) -> None:
-    """Have ``after`` see, and replace, what a method of the pipeline returns."""
-    original = getattr(pipeline, method)
-    setattr(pipeline, method, lambda *arguments, **options: after(original(*arguments, **options)))
 
 
 class TestLayout:
@@ -303,72 +283,6 @@ class TestClients:
         assert backend.caps.may_evict
 
 
-class TestListing:
-    def test_a_key_that_is_the_prefix_itself_is_handed_on(self, backend: RedisBackend) -> None:
-        keys = {"s", "s/a", "s/b"}
-        for key in keys:
-            backend.put(key, b"data")
-
-        for _ in range(20):
-            assert {item.key for item in listed(backend, "s", limit=1)} == keys
-
-    @given(
-        st.sampled_from(["", "host:1"]),
-        st.integers(-1, 2**64),
-        st.lists(st.text("ab/.", max_size=4), max_size=4).map(tuple),
-    )
-    def test_a_position_comes_back_from_its_cursor(
-        self, node: str, scan: int, pending: tuple[str, ...]
-    ) -> None:
-        position = Position(node, scan, pending)
-
-        cursor = position.cursor()
-
-        assert (cursor is None) == (scan == -1 and not pending)
-        assert cursor is None or Position.parse(cursor) == position
-
-    @pytest.mark.parametrize("cursor", ["", "5", "a|b|c", "|x|"])
-    def test_a_cursor_of_somebody_else_is_refused(self, backend: RedisBackend, cursor: str) -> None:
-        with pytest.raises(BackendError, match="cursor"):
-            backend.list("", cursor=cursor)
-
-    @pytest.mark.parametrize("prefix", ["*", "[a-z]", "s?k", "s/k*", "%", "_"])
-    def test_wildcards_find_nothing(self, backend: RedisBackend, prefix: str) -> None:
-        """SEC-05."""
-        backend.put("s/k", b"data")
-
-        assert listed(backend, prefix) == []
-
-    def test_a_cluster_is_asked_node_by_node(self) -> None:
-        nodes = {"a:1": [b"a", b"b"], "b:1": [], "c:1": [b"c"]}
-        client, position, found = Nodes(nodes), Position(), []
-
-        while position.cursor() is not None:
-            keys, position = scan(client, Names("p"), "", position)
-            found += keys
-
-        assert found == ["a", "b", "c"]
-
-    def test_a_listing_of_nodes_that_are_gone_begins_again(self) -> None:
-        with pytest.raises(BackendError, match="begin the listing again"):
-            scan(Nodes({"a:1": []}), Names("p"), "", Position("b:1", 5))
-
-
-class Nodes:
-    """A cluster that returns one record at a time."""
-
-    def __init__(self, keys: dict[str, list[bytes]]) -> None:
-        self.keys = keys
-
-    def get_primaries(self) -> list[Any]:
-        return [SimpleNamespace(name=name) for name in reversed(self.keys)]
-
-    def scan(self, cursor: int, *, match: str, count: int, target_nodes: Any) -> Any:
-        keys = self.keys[target_nodes.name]
-        found = [b"p:{" + key + b"}:m" for key in keys[cursor : cursor + 1]]
-        return {target_nodes.name: cursor + 1 if cursor + 1 < len(keys) else 0}, found
-
-
 class TestDeleting:
     def test_a_server_that_is_down_from_the_start_is_unavailable(
         self, server: FakeServer, backend: RedisBackend
@@ -401,18 +315,6 @@ class TestDeleting:
 
         assert sorted(caught.value.failed) == keys[1_000:]
         assert caught.value.retryable
-
-
-def losing(server: FakeServer) -> FakeRedis:
-    """Return a client that has its first pipeline carried out and loses the answer."""
-    lost = iter([True])
-
-    def lose(answers: Any) -> Any:
-        if next(lost, False):
-            raise redis.ConnectionError("lost")
-        return answers
-
-    return Meddled(server, lambda pipeline: around(pipeline, "execute", lose))
 
 
 def slots_of(command: tuple[Any, ...]) -> set[int]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from redis_servers import RedisServer, free_ports, missing, started
+from conftest import missing
+from redis_servers import RedisServer, free_ports, started
 
 from offloadkit import available_backends, open_backend
 from offloadkit.backend import Unavailable
