@@ -117,6 +117,84 @@ def _anthropic_blocks(texts: Texts) -> st.SearchStrategy[Block]:
     )
 
 
+@st.composite
+def openai_responses_histories(draw: st.DrawFn, texts: Texts = RESULT_TEXTS) -> list[Message]:
+    """Histories of the format openai-responses whose results hold ``texts``."""
+    image = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}
+    blocks = st.lists(
+        texts.map(lambda text: {"type": "input_text", "text": text}) | st.just(image), max_size=3
+    )
+    items: list[Message] = [{"role": "user", "content": draw(SAID)}]
+    for calls in draw(st.lists(CALLS, max_size=5)):
+        items += draw(st.sampled_from([[], [{"type": "reasoning", "id": "rs", "summary": []}]]))
+        items += [
+            {"type": "function_call", "call_id": call_id, "name": tool, "arguments": json.dumps(arguments)}
+            for call_id, tool, arguments in calls
+        ]
+        items += [
+            {"type": "function_call_output", "call_id": call[0], "output": draw(st.one_of(texts, blocks))}
+            for call in calls
+        ]
+        items.append(
+            {"type": "message", "role": draw(st.sampled_from(["user", "assistant"])), "content": draw(SAID)}
+        )
+    return items
+
+
+@st.composite
+def gemini_histories(draw: st.DrawFn, texts: Texts = RESULT_TEXTS) -> list[Message]:
+    """Histories of the format gemini whose results hold ``texts``; most have no ids."""
+    responses = st.one_of(
+        st.builds(lambda key, text: {key: text}, st.sampled_from(["result", "output", "error"]), texts),
+        st.builds(lambda text: {"rows": [text], "count": 1}, texts),
+        st.just({}),
+    )
+    picture = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+    media = st.sampled_from([{}, {"parts": [picture]}])
+    contents: list[Message] = [{"role": "user", "parts": [{"text": draw(SAID)}]}]
+    for calls in draw(st.lists(CALLS, max_size=5)):
+        said = [{"text": draw(SAID)}] if not calls or draw(st.booleans()) else []
+        uses = [{"functionCall": {"name": tool, "args": arguments}} for _, tool, arguments in calls]
+        contents.append({"role": "model", "parts": [*said, *uses]})
+        answers = [
+            {"functionResponse": {"name": call[1], "response": draw(responses), **draw(media)}}
+            for call in calls
+        ]
+        next_said: list[Block] = [{"text": draw(SAID)}]
+        contents.append({"role": "user", "parts": answers or next_said})
+    return contents
+
+
+@st.composite
+def bedrock_converse_histories(draw: st.DrawFn, texts: Texts = RESULT_TEXTS) -> list[Message]:
+    """Histories of the format bedrock-converse whose results hold ``texts``."""
+    blocks = st.one_of(
+        texts.map(lambda text: {"text": text}),
+        texts.map(lambda text: {"json": {"rows": [text]}}),
+        st.just({"image": {"format": "png", "source": {"bytes": PIXEL}}}),
+    )
+    messages: list[Message] = [{"role": "user", "content": [{"text": draw(SAID)}]}]
+    for calls in draw(st.lists(CALLS, max_size=5)):
+        said = [{"text": draw(SAID)}] if not calls or draw(st.booleans()) else []
+        uses = [
+            {"toolUse": {"toolUseId": i, "name": tool, "input": arguments}} for i, tool, arguments in calls
+        ]
+        messages.append({"role": "assistant", "content": [*said, *uses]})
+        status = st.sampled_from([{}, {"status": "error"}, {"status": "success"}])
+        results = [
+            {
+                "toolResult": {
+                    "toolUseId": call[0],
+                    "content": draw(st.lists(blocks, max_size=3)),
+                    **draw(status),
+                }
+            }
+            for call in calls
+        ]
+        messages.append({"role": "user", "content": results or [{"text": draw(SAID)}]})
+    return messages
+
+
 def _text_blocks(texts: Texts, mark: str, value: Block) -> st.SearchStrategy[Block]:
     return st.builds(
         lambda text, marked: {"type": "text", "text": text, **({mark: value} if marked else {})},

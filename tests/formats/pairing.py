@@ -37,3 +37,27 @@ def anthropic_faults(messages: list[dict[str, Any]]) -> list[Fault]:
             faults.append((index, "results are not first"))
         asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
     return [*faults, *([(len(messages), "a call without its result")] if asked else [])]
+
+
+def gemini_faults(contents: list[dict[str, Any]]) -> list[Fault]:
+    """Return where the responses are not as many, and of the same names, as the calls before them."""
+    faults: list[Fault] = []
+    asked: list[str] = []
+    for index, content in enumerate(contents):
+        answered = [p["functionResponse"]["name"] for p in content["parts"] if "functionResponse" in p]
+        if answered != asked:
+            faults.append((index, "not the responses to the content before"))
+        asked = [part["functionCall"]["name"] for part in content["parts"] if "functionCall" in part]
+    return faults
+
+
+def bedrock_faults(messages: list[dict[str, Any]]) -> list[Fault]:
+    """Return where a user message does not hold exactly the results of the message before it."""
+    faults: list[Fault] = []
+    asked: list[str] = []
+    for index, message in enumerate(messages):
+        answered = [b["toolResult"]["toolUseId"] for b in message["content"] if "toolResult" in b]
+        if Counter(answered) != Counter(asked):
+            faults.append((index, "not the results of the message before"))
+        asked = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
+    return faults

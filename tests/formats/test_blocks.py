@@ -197,10 +197,16 @@ def test_a_mark_on_media_stays_there_while_they_stay() -> None:
     assert join_blocks(split_blocks([text("a"), image]), "new", keep_media=True) == [text("new"), image]
 
 
-def test_the_text_block_is_of_the_type_that_the_format_wants() -> None:
-    joined = join_blocks(
-        split_blocks([{"type": "x"}, text("a")]), "new", keep_media=True, text_type="input_text"
-    )
+def test_the_text_is_written_as_the_texts_beside_it() -> None:
+    content = result_content([{"type": "x"}, text("a")])
+
+    joined = join_blocks(content, "new", keep_media=True, text_type="input_text")
+
+    assert joined == [text("new"), {"type": "x"}]
+
+
+def test_the_text_is_written_as_the_format_wants_where_there_was_none() -> None:
+    joined = join_blocks(result_content([{"type": "x"}]), "new", keep_media=True, text_type="input_text")
 
     assert joined == [{"type": "input_text", "text": "new"}, {"type": "x"}]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from formats.contract_runs import contract_tests, run_contract
-from formats.pairing import anthropic_faults, openai_chat_faults
+from formats.pairing import anthropic_faults, bedrock_faults, gemini_faults, openai_chat_faults
 
 from offloadkit.formats import Format, detect, format_named
 from offloadkit.results import name_results
@@ -19,8 +20,15 @@ HISTORIES = {
     "messages": [
         *("PAIR-01", "PAIR-03", "PAIR-05", "PAIR-06", "PAIR-08", "PAIR-13", "PAIR-15", "PAIR-16", "PAIR-18"),
         *("PAIR-20", "PAIR-21", "PAIR-23", "FMT-01", "FMT-05", "FMT-10", "FMT-11", "FMT-13", "TOK-06"),
-        *("TOK-10", "TOK-13"),
+        *("TOK-10", "TOK-13", "FMT-08"),
     ],
+    "contents": ["PAIR-10", "PAIR-11", "FMT-03", "FMT-06"],
+}
+FAULTS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "openai-chat": openai_chat_faults,
+    "anthropic-messages": anthropic_faults,
+    "gemini": gemini_faults,
+    "bedrock-converse": bedrock_faults,
 }
 IDS = [(case_id, key) for key, case_ids in HISTORIES.items() for case_id in case_ids]
 
@@ -31,8 +39,7 @@ def history(cases: Cases, case_id: str, key: str = "messages") -> list[Any]:
 
 
 def faults(message_format: Format, messages: list[Any]) -> list[Any]:
-    checks = {"openai-chat": openai_chat_faults, "anthropic-messages": anthropic_faults}
-    return list(checks[message_format.name](messages))
+    return list(FAULTS[message_format.name](messages))
 
 
 @pytest.mark.parametrize(("case_id", "key"), IDS)
@@ -127,3 +134,29 @@ def test_pictures_are_seen_with_their_data(cases: Cases) -> None:
 
     assert len(view.media) == 20
     assert all(media.kind == "image" and len(media.data) == 80_000 for media in view.media)
+
+
+@pytest.mark.parametrize("case_id", ["PAIR-10", "PAIR-11", "FMT-03", "FMT-06"])
+def test_a_gemini_response_is_always_an_object(cases: Cases, case_id: str) -> None:
+    cleared = with_text(format_named("gemini"), history(cases, case_id, "contents"))
+
+    responses = [
+        part["functionResponse"]["response"] for part in cleared[-1]["parts"] if "functionResponse" in part
+    ]
+    assert all(isinstance(response, dict) for response in responses)
+
+
+def test_parts_with_a_thought_signature_are_returned_unchanged(cases: Cases) -> None:
+    """FMT-06."""
+    contents = history(cases, "FMT-06", "contents")
+
+    assert with_text(format_named("gemini"), contents)[0] is contents[0]
+
+
+def test_a_bedrock_result_keeps_its_shape_and_status(cases: Cases) -> None:
+    """FMT-08."""
+    cleared = with_text(format_named("bedrock-converse"), history(cases, "FMT-08"))
+
+    result = cleared[2]["content"][0]["toolResult"]
+    assert (result["toolUseId"], result["status"]) == ("b1", "success")
+    assert [list(block) for block in result["content"]] == [["text"]]

@@ -20,14 +20,23 @@ def user(content: Any) -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
-@pytest.mark.parametrize("messages", wire_histories("openai-chat", "messages"))
-def test_recorded_openai_chat_bodies_are_recognised(messages: list[Any]) -> None:
-    assert detect(messages).name == "openai-chat"
+RECORDED = [
+    pytest.param(name, *parameter.values, id=f"{name}-{parameter.id}", marks=parameter.marks)
+    for name in FORMATS
+    for parameter in wire_histories(
+        name, {"openai-responses": "input", "gemini": "contents"}.get(name, "messages")
+    )
+]
 
 
-@pytest.mark.parametrize("messages", wire_histories("anthropic-messages", "messages"))
-def test_recorded_anthropic_bodies_are_recognised(messages: list[Any]) -> None:
-    assert detect(messages).name == "anthropic-messages"
+@pytest.mark.parametrize(("name", "messages"), RECORDED)
+def test_recorded_bodies_are_recognised(name: str, messages: list[Any]) -> None:
+    assert detect(messages).name == name
+
+
+@pytest.mark.parametrize(("name", "messages"), RECORDED)
+def test_every_single_message_of_a_recorded_body_may_be_of_its_format(name: str, messages: list[Any]) -> None:
+    assert all(format_named(name).recognises([message]) is not False for message in messages)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +85,58 @@ def test_one_anthropic_message_is_enough(message: dict[str, Any]) -> None:
     assert detect([user("q"), message]).name == "anthropic-messages"
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "x"},
+        {"type": "custom_tool_call_output", "call_id": "c", "output": "x"},
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "web_search_call", "id": "w"},
+        {"type": "item_reference", "id": "m"},
+        {"type": "message", "role": "user", "content": "q"},
+        {"role": "user", "content": [{"type": "input_text", "text": "q"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
+    ],
+)
+def test_one_item_of_openai_responses_is_enough(item: dict[str, Any]) -> None:
+    assert detect([user("q"), item, {"id": "msg_1"}]).name == "openai-responses"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"parts": [{"functionCall": {"name": "f", "args": {}}}]},
+        {"role": "model", "parts": []},
+    ],
+)
+def test_contents_with_parts_are_gemini(content: dict[str, Any]) -> None:
+    assert detect([content]).name == "gemini"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "q"}]},
+        {"role": "user", "parts": [{"type": "text", "text": "q"}]},
+        {"type": "human", "content": "q"},
+        {"type": "ai", "content": "a", "tool_calls": []},
+    ],
+)
+def test_messages_of_other_frameworks_are_not_taken_for_known_ones(message: dict[str, Any]) -> None:
+    with pytest.raises(FormatError, match="message 0 is of no known format"):
+        detect([message])
+
+
+@pytest.mark.parametrize(
+    "block",
+    [{"text": "q"}, {"toolResult": {"toolUseId": "t", "content": []}}, {"cachePoint": {"type": "default"}}],
+)
+def test_blocks_that_their_key_names_are_bedrock(block: dict[str, Any]) -> None:
+    assert detect([user([block])]).name == "bedrock-converse"
+
+
 def test_a_system_message_does_not_speak_against_anthropic() -> None:
     assert detect([{"role": "system", "content": "s"}, USE, RESULT]).name == "anthropic-messages"
 
@@ -92,7 +153,7 @@ def test_formats_in_one_list_are_named_with_their_first_messages() -> None:
     [1, None, "text", {"content": "no role"}, {"role": None}, {"role": ["user"]}, object()],
 )
 def test_a_message_of_no_format_is_pointed_at(message: Any) -> None:
-    with pytest.raises(FormatError, match=r"message 1 .*openai-chat, anthropic-messages.*format="):
+    with pytest.raises(FormatError, match=r"message 1 .*openai-chat, .*bedrock-converse.*format="):
         detect([user("q"), message])
 
 
@@ -124,5 +185,5 @@ def test_a_format_is_made_once() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(FormatError, match="'nosuch'; known: openai-chat, anthropic-messages"):
+    with pytest.raises(FormatError, match=r"'nosuch'; known: openai-chat, .*, bedrock-converse"):
         format_named("nosuch")

@@ -19,7 +19,10 @@ __all__ = ["FORMATS", "Format", "check_messages", "detect", "format_named"]
 
 FORMATS: Final = {
     "openai-chat": "openai_chat:OpenAIChat",
+    "openai-responses": "openai_responses:OpenAIResponses",
     "anthropic-messages": "anthropic_messages:AnthropicMessages",
+    "gemini": "gemini:Gemini",
+    "bedrock-converse": "bedrock_converse:BedrockConverse",
 }
 
 

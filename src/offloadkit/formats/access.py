@@ -9,12 +9,27 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["Path", "answer_of", "get", "indexed", "list_of", "type_of", "with_value", "word"]
+__all__ = [
+    "EACH",
+    "Path",
+    "answer_of",
+    "follow",
+    "get",
+    "indexed",
+    "list_of",
+    "texts_at",
+    "type_of",
+    "with_value",
+    "word",
+]
 
 Path = tuple[str | int, ...]
 """The keys and indices that lead to a value; the empty path leads to the whole."""
+
+EACH: Final = "*"
+"""In a path to look along: every item of the list that stands there."""
 
 
 def get(item: Any, name: str) -> Any:
@@ -43,6 +58,18 @@ def indexed(value: Any) -> Iterator[tuple[int, Any]]:
     return enumerate(list_of(value))
 
 
+def follow(item: Any, path: Path) -> Any:
+    """Return what stands at a path, or None."""
+    for step in path:
+        item = list_of(item)[step] if isinstance(step, int) else get(item, step)
+    return item
+
+
+def texts_at(item: Any, *paths: Path) -> tuple[tuple[Path, str], ...]:
+    """Return the texts that stand at those paths, in order, each with its own path."""
+    return tuple(found for path in paths for found in _texts_along(item, path, ()))
+
+
 def with_value(item: Any, path: Path, value: Any) -> Any:
     """Return ``item`` with ``value`` at ``path``: a copy of the containers on the way, the rest as it is.
 
@@ -66,6 +93,17 @@ def answer_of(answers: Iterable[bool | None]) -> bool | None:
             return False
         together = together or answer
     return together
+
+
+def _texts_along(item: Any, path: Path, way: Path) -> Iterator[tuple[Path, str]]:
+    if not path:
+        if isinstance(item, str):
+            yield way, item
+    elif path[0] == EACH:
+        for index, inner in indexed(item):
+            yield from _texts_along(inner, path[1:], (*way, index))
+    else:
+        yield from _texts_along(get(item, str(path[0])), path[1:], (*way, path[0]))
 
 
 def _with_item(items: Sequence[Any], index: int, item: Any) -> Sequence[Any]:

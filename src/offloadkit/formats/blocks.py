@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from offloadkit.formats.access import Path, get, indexed, type_of, word
+from offloadkit.formats.access import EACH, Path, follow, get, list_of, texts_at, type_of, word
 from offloadkit.results import Media
 
 __all__ = ["UNKNOWN", "Part", "inline_media", "read_block"]
@@ -64,8 +64,14 @@ def _media(kind: str, data: str, media_type: str) -> Media:
     return Media(kind, "" if "://" in data[:16] else data, media_type)
 
 
-def _text_at(*path: str) -> Callable[[Any], Part | None]:
-    return lambda block: _part(_texts(block, path))
+def _text_at(*paths: Path) -> Callable[[Any], Part | None]:
+    """Return a reader of the texts at those paths."""
+
+    def read(block: Any) -> Part | None:
+        texts = texts_at(block, *paths)
+        return Part(texts) if texts else None
+
+    return read
 
 
 def _media_in(kind: str, name: str) -> Callable[[Any], Part | None]:
@@ -100,58 +106,28 @@ def _audio(block: Any) -> Part | None:
     return Part(media=replace(inline_media("audio", carrier), media_type=media_type))
 
 
-def _search_result(block: Any) -> Part | None:
-    inner = _inner_texts(block, ("content",))
-    return None if inner is None else _part(_texts(block, ("title",), ("source",)) + inner)
-
-
 def _document(block: Any) -> Part | None:
     source_type = type_of(get(block, "source"))
-    around = _texts(block, ("title",), ("context",))
-    if source_type == "text":
-        return _part(around + _texts(block, ("source", "data")))
-    inner = _inner_texts(block, ("source", "content")) if source_type == "content" else None
-    if inner is not None:
-        return _part(around + inner)
-    return Part(media=inline_media("document", get(block, "source"))) if source_type else None
+    if source_type is None:
+        return None
+    texts = texts_at(block, ("source", "data")) if source_type == "text" else _texts_of_nested(block)
+    if not texts:
+        return Part(media=inline_media("document", get(block, "source")))
+    return Part(texts_at(block, ("title",), ("context",)) + texts)
+
+
+def _texts_of_nested(block: Any) -> tuple[TextAt, ...]:
+    """Return the texts of a content inside a document; none when it holds anything else, such as pictures."""
+    inner = follow(block, ("source", "content"))
+    texts = texts_at(block, ("source", "content"), ("source", "content", EACH, "text"))
+    return texts if isinstance(inner, str) or len(texts) == len(list_of(inner)) else ()
 
 
 def _resource(block: Any) -> Part | None:
-    texts = _texts(block, ("resource", "text"))
-    if texts:
-        return Part(texts)
     blob = word(get(block, "resource"), "blob")
-    return Part(media=inline_media("document", get(block, "resource"))) if blob else None
-
-
-def _texts(block: Any, *paths: Path) -> tuple[TextAt, ...]:
-    """Return the texts at those paths where there is one."""
-    found = ((path, _follow(block, path)) for path in paths)
-    return tuple((path, text) for path, text in found if isinstance(text, str))
-
-
-def _inner_texts(block: Any, path: Path) -> tuple[TextAt, ...] | None:
-    """Return the texts of a content inside a block; None when it holds anything else."""
-    content = _follow(block, path)
-    if isinstance(content, str):
-        return ((path, content),)
-    texts: list[TextAt] = []
-    for index, inner in indexed(content):
-        part = read_block(inner)
-        if part is None or not part.texts:
-            return None
-        texts += [((*path, index, *inner_path), text) for inner_path, text in part.texts]
-    return tuple(texts)
-
-
-def _follow(block: Any, path: Path) -> Any:
-    for step in path:
-        block = get(block, str(step))
-    return block
-
-
-def _part(texts: tuple[TextAt, ...]) -> Part | None:
-    return Part(texts) if texts else None
+    if blob is None:
+        return _text_at(("resource", "text"))(block)
+    return Part(media=inline_media("document", get(block, "resource")))
 
 
 def _is_record(value: Any) -> bool:
@@ -159,12 +135,12 @@ def _is_record(value: Any) -> bool:
 
 
 _READERS: Final[dict[str, Callable[[Any], Part | None]]] = {
-    "text": _text_at("text"),
-    "input_text": _text_at("text"),
-    "output_text": _text_at("text"),
-    "refusal": _text_at("refusal"),
-    "compaction": _text_at("content"),
-    "search_result": _search_result,
+    "text": _text_at(("text",)),
+    "input_text": _text_at(("text",)),
+    "output_text": _text_at(("text",)),
+    "refusal": _text_at(("refusal",)),
+    "compaction": _text_at(("content",)),
+    "search_result": _text_at(("title",), ("source",), ("content", EACH, "text")),
     "document": _document,
     "resource": _resource,
     "image": _image,

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from offloadkit.formats.access import get, indexed
+from offloadkit.formats.access import get, indexed, type_of
 from offloadkit.formats.blocks import UNKNOWN, Part, read_block
 from offloadkit.results import Content, Media
 
 __all__ = ["join_blocks", "outside_parts", "result_content", "split_blocks"]
 
+TEXT_TYPES: Final = frozenset({"text", "input_text"})
 CACHE_MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 
 
@@ -41,6 +42,7 @@ def result_content(value: Any) -> Content:
 def join_blocks(content: Content, text: str, *, keep_media: bool, text_type: str = "text") -> Any:
     """Return a content that shows ``text`` in place of all texts: plain text where nothing else stays.
 
+    ``text_type`` is the type of the new block where no block of text shows one.
     Blocks of unknown types stay in any case, media where asked, both behind the text. Of the cache marks on
     blocks that go, the last one stays on the text; one on a text goes before one on media, so that the same
     mark stays whether the media leave now or later.
@@ -54,7 +56,9 @@ def join_blocks(content: Content, text: str, *, keep_media: bool, text_type: str
     marks = _cache_marks([*media, *texts])
     if not stays and not marks:
         return text
-    return [{"type": text_type, "text": text, **marks}, *stays]
+    types = [type_of(block) for block in texts]
+    written = next((found for found in types if found in TEXT_TYPES), text_type)
+    return [{"type": written, "text": text, **marks}, *stays]
 
 
 def outside_parts(content: Any) -> tuple[tuple[str, ...], tuple[Media, ...]]:

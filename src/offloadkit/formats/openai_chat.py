@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from offloadkit.formats.access import Path, answer_of, get, indexed, list_of, type_of, with_value, word
+from offloadkit.formats.access import (
+    Path,
+    answer_of,
+    follow,
+    get,
+    indexed,
+    list_of,
+    type_of,
+    with_value,
+    word,
+)
 from offloadkit.formats.content_blocks import join_blocks, outside_parts, result_content, split_blocks
 from offloadkit.results import CallView, Content, MessageView, Place, ResultView
 
@@ -97,8 +107,8 @@ def _result(message: Any, index: int) -> ResultView:
 
 def _calls(message: Any, index: int) -> Iterator[CallView]:
     for block, call in indexed(get(message, "tool_calls")):
-        function = _follow(message, _arguments_path(message, block)[:-1])
-        arguments = _follow(message, _arguments_path(message, block))
+        function = follow(message, _arguments_path(message, block)[:-1])
+        arguments = follow(message, _arguments_path(message, block))
         yield CallView(Place(index, block), word(call, "id"), word(function, "name"), arguments)
     function = get(message, "function_call")
     if function is not None and not list_of(get(message, "tool_calls")):
@@ -112,9 +122,3 @@ def _arguments_path(message: Any, block: int) -> Path:
     if get(calls[block], "custom") is not None:
         return ("tool_calls", block, "custom", "input")
     return ("tool_calls", block, "function", "arguments")
-
-
-def _follow(item: Any, path: Path) -> Any:
-    for step in path:
-        item = item[step] if isinstance(step, int) else get(item, step)
-    return item
