@@ -106,8 +106,10 @@ def postgresql_table() -> Iterator[str]:
     """Yield the URL of a table of one's own; drop it afterwards."""
     with connect_postgresql() as connection:
         table = new_table()
-        yield with_table(POSTGRESQL, table)
-        connection.execute(f"DROP TABLE IF EXISTS {table}")
+        try:
+            yield with_table(POSTGRESQL, table)
+        finally:
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
 
 
 @contextmanager
@@ -115,8 +117,10 @@ def mariadb_table() -> Iterator[str]:
     """Yield the URL of a table of one's own; drop it afterwards."""
     with closing(connect_mariadb()) as connection, connection.cursor() as cursor:
         table = new_table()
-        yield with_table(MARIADB, table)
-        cursor.execute(f"DROP TABLE IF EXISTS {table}")
+        try:
+            yield with_table(MARIADB, table)
+        finally:
+            cursor.execute(f"DROP TABLE IF EXISTS {table}")
 
 
 @contextmanager

@@ -241,10 +241,8 @@ class SQLBackend:
             try:
                 return self._connections.run(ensure_table, self._table, self._dialect.begin, core=True)
             except DBAPIError as error:
-                may_be_a_race = type(self._dialect.failure(driver_error(error))) in {
-                    BackendError,
-                    AlreadyExists,
-                }
+                kind = type(self._dialect.failure(driver_error(error)))
+                may_be_a_race = kind in {BackendError, AlreadyExists}
                 if attempt == _SETUP_ATTEMPTS or not may_be_a_race:
                     raise
         raise AssertionError("unreachable")

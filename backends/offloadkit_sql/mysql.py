@@ -107,6 +107,7 @@ class MySQL:
             **options,
             "autocommit": True,
             "charset": "utf8mb4",
+            "binary_prefix": True,  # else the server looks for text in the bytes, and warns
             "connect_timeout": timeout,
             "read_timeout": silence,
             "write_timeout": silence,
