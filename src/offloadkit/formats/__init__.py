@@ -42,7 +42,8 @@ class Format(Protocol):
     def views(self, messages: Sequence[Any]) -> list[MessageView]:
         """Return the facts of each message, one view a message, in order.
 
-        Never raises on odd messages: what it cannot read is passed over.
+        Never raises on odd messages: what it cannot read is passed over. Read from a message on that starts
+        a turn, and read one at a time but for ``starts_turn``, messages show the same facts.
         """
         ...
 

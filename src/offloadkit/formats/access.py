@@ -34,7 +34,9 @@ EACH: Final = "*"
 
 def get(item: Any, name: str) -> Any:
     """Return a field of a dictionary or of an object, or None."""
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+    if isinstance(item, dict | Mapping):  # the first is the usual case and quicker to check
+        return item.get(name)
+    return getattr(item, name, None)
 
 
 def word(item: Any, name: str) -> str | None:

@@ -20,13 +20,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from offloadkit.formats import Format
 from offloadkit.placeholder import Placeholder, parse, render_cleared
-from offloadkit.results import CallView, MessageView, ResultView, name_results
+from offloadkit.results import CallView, MessageView, Place, ResultView, name_results
 
 __all__ = ["FormatContract", "with_text"]
 
@@ -89,6 +90,22 @@ class FormatContract:
             assert [place.message for place in places] == [
                 index for index, message in enumerate(parts) for _ in message
             ]
+
+    def test_reading_may_begin_where_a_turn_starts(self, format: Format, history: list[Any]) -> None:
+        views = format.views(history)
+        for start in [index for index, view in enumerate(views) if view.starts_turn]:
+            assert [_facts_of(view, start) for view in format.views(history[start:])] == [
+                _facts_of(view) for view in views[start:]
+            ]
+
+    def test_a_message_alone_shows_the_same_calls_and_results(
+        self, format: Format, history: list[Any]
+    ) -> None:
+        alone = [format.views([message])[0] for message in history]
+
+        assert [_facts_of(view, index)[1:] for index, view in enumerate(alone)] == [
+            _facts_of(view)[1:] for view in format.views(history)
+        ]
 
     def test_nothing_to_put_in_gives_the_same_objects_in_a_new_list(
         self, format: Format, history: list[Any]
@@ -259,9 +276,17 @@ def _facts(format: Format, history: list[Any]) -> list[Any]:
     return [_facts_of(view) for view in format.views(history)]
 
 
-def _facts_of(view: MessageView) -> tuple[Any, ...]:
-    results = [(result.place, result.call_id, result.tool, result.is_error) for result in view.results]
-    return view.starts_turn, view.texts, view.media, view.calls, results
+def _facts_of(view: MessageView, start: int = 0) -> tuple[Any, ...]:
+    """Return the facts of a message of a list that began at ``start``."""
+    calls = [replace(call, place=_moved(call.place, start)) for call in view.calls]
+    results = [
+        (_moved(result.place, start), result.call_id, result.tool, result.is_error) for result in view.results
+    ]
+    return view.starts_turn, view.texts, view.media, calls, results
+
+
+def _moved(place: Place, start: int) -> Place:
+    return Place(place.message + start, place.block)
 
 
 def _marks_in(message: Any) -> list[str]:
