@@ -100,6 +100,7 @@ DATA: list[Any] = [
     ["text beside a row", {"id": 1}],
     [{"id": 1, "type": "commit"}, {"id": 2, "type": "commit"}],
     [{"type": "file", "name": "a.txt", "size": 1}, {"type": "image", "name": "b.png", "source": "camera"}],
+    [{"type": "input_audio", "input_audio": "x"}],
     [{"type": "document", "title": "t"}, {"type": "audio", "data": "x"}],
     [{"type": "text", "value": "not where text stands"}],
     [{"type": ["text"], "text": "a"}],

@@ -97,6 +97,7 @@ def test_one_anthropic_message_is_enough(message: dict[str, Any]) -> None:
         {"type": "message", "role": "user", "content": "q"},
         {"role": "user", "content": [{"type": "input_text", "text": "q"}]},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
     ],
 )
 def test_one_item_of_openai_responses_is_enough(item: dict[str, Any]) -> None:
@@ -139,6 +140,19 @@ def test_blocks_that_their_key_names_are_bedrock(block: dict[str, Any]) -> None:
 
 def test_a_system_message_does_not_speak_against_anthropic() -> None:
     assert detect([{"role": "system", "content": "s"}, USE, RESULT]).name == "anthropic-messages"
+
+
+def test_an_answer_of_the_anthropic_sdk_is_no_item_of_openai_responses() -> None:
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "a"}]}
+
+    assert detect([user("q"), answer]).name == "anthropic-messages"
+
+
+def test_formats_that_both_claim_the_messages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FORMATS, "twin", "openai_chat:OpenAIChat")
+
+    with pytest.raises(FormatError, match="could be openai-chat or twin; pass format="):
+        detect([OPENAI_RESULT])
 
 
 def test_formats_in_one_list_are_named_with_their_first_messages() -> None:

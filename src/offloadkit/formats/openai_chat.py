@@ -27,6 +27,7 @@ from offloadkit.results import CallView, Content, MessageView, Place, ResultView
 __all__ = ["OpenAIChat"]
 
 RESULT_ROLES: Final = frozenset({"tool", "function"})
+ITEM_TYPE: Final = "message"
 OWN_BLOCKS: Final = frozenset({"image_url", "input_audio", "file", "refusal", "video_url"})
 FOREIGN_BLOCKS: Final = frozenset({"tool_use", "tool_result", "input_text", "input_image", "output_text"})
 
@@ -70,7 +71,7 @@ class OpenAIChat:
 
 def _recognises(message: Any) -> bool | None:
     role = word(message, "role")
-    if role is None or get(message, "parts") is not None:
+    if role is None or get(message, "parts") is not None or type_of(message) == ITEM_TYPE:
         return False
     if role in RESULT_ROLES:
         return True
