@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -368,3 +370,32 @@ def test_an_unknown_profile_is_denied(stub: StubServer, monkeypatch: pytest.Monk
     with pytest.raises(Denied):
         backend.read("a")
     backend.close()
+
+
+def test_closing_ends_the_calls_that_wait(stub: StubServer) -> None:
+    backend = open_s3(s3_url(stub.endpoint))
+    asked, answer = threading.Event(), threading.Event()
+
+    def wait(_: Request) -> Answer:
+        asked.set()
+        answer.wait(10)
+        return Answer(200)
+
+    stub.script = wait
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(backend.read, "a")
+        assert asked.wait(10)
+        backend.close()
+        with pytest.raises(BackendError, match="closed"):
+            reading.result(10)
+        answer.set()
+
+
+def test_more_than_s3_takes_is_not_sent(stub: StubServer, backend: S3Backend) -> None:
+    class Huge(bytes):
+        def __len__(self) -> int:
+            return 5 * 2**30 + 1
+
+    with pytest.raises(TooLarge):
+        backend.put("a", Huge())
+    assert stub.requests == []
