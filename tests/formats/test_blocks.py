@@ -165,6 +165,17 @@ def test_models_are_read_as_the_dictionaries_that_go_over_the_wire() -> None:
     assert content.media == (Media("image", "AAAA", "image/png"),)
 
 
+class BytesModel(BaseModel):
+    """What cannot be written as JSON."""
+
+    data: bytes = b"\xff"
+
+
+@pytest.mark.parametrize("value", [BytesModel(), BytesModel])
+def test_what_cannot_be_written_as_json_stays_as_it_is(value: Any) -> None:
+    assert split_blocks([value]) == Content([value])
+
+
 def test_a_message_may_hold_blocks_of_unknown_types_alone() -> None:
     rows = [{"type": "commit", "id": 1}]
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from offloadkit.errors import FormatError
 from offloadkit.results import Content, MessageView, Place
 
-__all__ = ["FORMATS", "Format", "check_messages", "detect", "format_named"]
+__all__ = ["FORMATS", "Format", "check_messages", "detect", "format_named", "format_of"]
 
 FORMATS: Final = {
     "openai-chat": "openai_chat:OpenAIChat",
@@ -109,6 +109,16 @@ def check_messages(messages: Any) -> None:
         raise FormatError("messages are a list, not a dictionary; of a request body pass the list inside it")
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise FormatError(f"messages are a list, not {type(messages).__name__}")
+
+
+def format_of(messages: Any, name: str | None) -> Format:
+    """Return the format with this name, or without one that of the messages.
+
+    Raises:
+        FormatError: No list of messages, an unknown name, or messages of no known format.
+    """
+    check_messages(messages)
+    return detect(messages) if name is None else format_named(name)
 
 
 def _answers(messages: Sequence[Any]) -> dict[str, bool | None]:

@@ -30,6 +30,7 @@ from offloadkit.results import CallView, Content, Media, MessageView, Place, Res
 __all__ = ["BedrockConverse"]
 
 MEDIA_KINDS: Final = ("image", "document", "video", "audio")
+MEDIA_SOURCES: Final = ("bytes", "s3Location")
 TEXT_FORMATS: Final = {"txt": "plain", "md": "markdown", "csv": "csv", "html": "html"}
 TEXT_PATHS: Final[tuple[Path, ...]] = (
     ("text",),
@@ -48,6 +49,8 @@ OWN_BLOCKS: Final = frozenset(
         *("guardContent", "citationsContent", *MEDIA_KINDS),
     }
 )
+JSON_PART: Final = Part()
+"""Neither text nor media: it leaves with the texts."""
 
 
 class BedrockConverse:
@@ -145,10 +148,12 @@ def _result_content(value: Any) -> Content:
     """Take apart the content of a result. One that holds JSON is shown as JSON, its texts with it."""
     if isinstance(value, str):
         return Content(value, (((), value),))
-    parts = list(enumerate(_parts(value)))
-    texts = tuple(((index, *path), text) for index, part in parts for path, text in part.texts)
-    holds_json = any("json" in block for block in value) if parts else False
-    return Content(value, () if holds_json else texts, tuple(part.media for _, part in parts if part.media))
+    parts = _parts(value)
+    media = tuple(part.media for part in parts if part.media)
+    if any(part is JSON_PART for part in parts):
+        return Content(value, (), media)
+    texts = (((index, *path), text) for index, part in enumerate(parts) for path, text in part.texts)
+    return Content(value, tuple(texts), media)
 
 
 def _parts(value: Any) -> list[Part]:
@@ -160,16 +165,12 @@ def _parts(value: Any) -> list[Part]:
 
 
 def _read(block: Any) -> Part:
-    """Return what a block is. JSON is neither text nor media: it leaves with the texts."""
-    if isinstance(get(block, "json"), dict):
-        return Part()
+    if get(block, "json") is not None:
+        return JSON_PART
     for kind in MEDIA_KINDS:
-        held = get(block, kind)
-        if (
-            get(get(held, "source"), "bytes") is not None
-            or get(get(held, "source"), "s3Location") is not None
-        ):
-            return Part(media=_media(kind, held))
+        source = get(get(block, kind), "source")
+        if any(get(source, name) is not None for name in MEDIA_SOURCES):
+            return Part(media=_media(kind, get(block, kind)))
     texts = texts_at(block, *TEXT_PATHS)
     return Part(texts) if texts else UNKNOWN
 

@@ -42,10 +42,10 @@ def result_content(value: Any) -> Content:
 def join_blocks(content: Content, text: str, *, keep_media: bool, text_type: str = "text") -> Any:
     """Return a content that shows ``text`` in place of all texts: plain text where nothing else stays.
 
-    ``text_type`` is the type of the new block where no block of text shows one.
     Blocks of unknown types stay in any case, media where asked, both behind the text. Of the cache marks on
     blocks that go, the last one stays on the text; one on a text goes before one on media, so that the same
-    mark stays whether the media leave now or later.
+    mark stays whether the media leave now or later. The text is of the type that texts had there, else of
+    ``text_type``.
     """
     if not isinstance(content.value, list) or not (content.texts or content.media):
         return text
@@ -89,9 +89,12 @@ def _cache_marks(blocks: Sequence[Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value with SDK models as the dictionaries that they are on the wire."""
+    """Return the value with SDK models as the dictionaries that they are on the wire, where they are."""
     if isinstance(value, list) and any(hasattr(item, "model_dump") for item in value):
         return [_plain(item) for item in value]
-    if hasattr(value, "model_dump"):
+    if not hasattr(value, "model_dump"):
+        return value
+    try:
         return value.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return value
+    except (TypeError, ValueError):
+        return value
