@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 from histories import session
 
+from offloadkit import Offloader, Policy
 from offloadkit.cli import main
 
 TIGHT = [
@@ -196,7 +199,15 @@ def test_rm_of_one_session_leaves_those_with_a_longer_name(
     run("rm", "--session", "s", "--yes")
     run("rm", "--session", "%", "--yes")
 
-    assert sorted(entry["session"] for entry in run("stats", "--json").json["sessions"]) == ["s1", "s_5f"]
+    assert sorted(entry["session"] for entry in run("stats", "--json").json["sessions"]) == ["s1", "s_"]
+
+
+def test_rm_counts_what_was_there(run: Run, transcript: Path, tmp_path: Path) -> None:
+    ref = _first_reference(run, transcript, tmp_path)
+
+    report = run("rm", ref, "aaaaaaaaaaaaaaaa", "--session", "default", "--yes", "--json").json
+
+    assert report["deleted"] == 1
 
 
 def test_rm_asks_first(run: Run, transcript: Path, tmp_path: Path) -> None:
@@ -257,7 +268,11 @@ def test_demo_as_json_counts_what_happened(run: Run) -> None:
         (["reduce", "-"], "5", 1, "is no transcript"),
         (["reduce", "-"], "[" * 200_000, 1, "nested too deeply"),
         (["reduce", "-"], "[1, 2]", 1, "message"),
-        (["reduce", "-", "--format", "nosuch"], "[]", 1, "nosuch"),
+        (["reduce", "-", "--format", "nosuch"], "[]", 2, "nosuch"),
+        (["reduce", "-"], "[" + "9" * 5_000 + "]", 1, "a number that is too long"),
+        (["reduce", "-", "--backend", ""], "[]", 2, "a backend URL looks like"),
+        (["read", "aaaaaaaaaaaaaaaa", "--search", "a", "--regex", "b"], "", 2, "not both"),
+        (["read", "aaaaaaaaaaaaaaaa", "--limit", "0"], "", 2, "limit"),
         (["reduce", "-", "--backend", "nosuch://x"], "[]", 2, "nosuch"),
         (["reduce", "-", "--backend", "file:///tmp/x?nosuch=1"], "[]", 2, "has no option 'nosuch'"),
         (["reduce", "-", "--backend", "no url"], "[]", 2, "a backend URL looks like"),
@@ -291,6 +306,93 @@ def test_an_unwritable_store_fails_and_writes_no_transcript(
     assert result.code == 1
     assert "nothing was written" in result.err
     assert not (tmp_path / "out.json").exists()
+
+
+def test_a_link_is_written_through_and_the_mode_of_a_file_is_kept(
+    run: Run, transcript: Path, tmp_path: Path
+) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+
+    run("reduce", str(transcript), "-o", str(link), *TIGHT)
+
+    assert link.is_symlink()
+    assert len(json.loads(real.read_text())) == 17
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_to(run: Run, transcript: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found: list[str] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+
+    run("reduce", str(transcript), "-o", str(pipe), *TIGHT)
+    reader.join()
+
+    assert len(json.loads(found[0])) == 17
+
+
+def test_half_a_surrogate_pair_stays_the_escape_that_it_was(run: Run) -> None:
+    messages = '[{"role": "user", "content": "\\ud800"}]'
+
+    assert json.loads(run("reduce", "-", stdin=messages).out) == json.loads(messages)
+
+
+def test_a_page_with_half_a_surrogate_pair_is_shown(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps(session(8, "\ud800log " * 500)))
+    ref = _first_reference(run, path, tmp_path)
+
+    assert r"\ud800log" in run("read", ref).out
+    assert r"\ud800log" in run("read", ref, "--json").out
+
+
+def test_bytes_that_a_program_offloaded_are_refused_in_one_line(run: Run, tmp_path: Path) -> None:
+    store = f"file://{tmp_path}/bytes"
+    with Offloader(store, session="default", policy=Policy.frugal()) as offloader:
+        shown = offloader.offload(b"\xff\x00" * 9_000, tool="t")
+    text = json.dumps([{"role": "tool", "tool_call_id": "c", "content": shown}])
+
+    result = run("restore", "-", "--backend", store, stdin=text)
+
+    assert (result.code, result.out, result.err.count("\n")) == (1, "", 1)
+
+
+def test_a_full_device_is_one_line(transcript: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "offloadkit",
+        "reduce",
+        str(transcript),
+        "--backend",
+        f"file://{tmp_path}/s",
+    ]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "standard output cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_store_that_ends_with_the_command_is_told(run: Run, transcript: Path) -> None:
+    assert "ends with the command" in run("reduce", str(transcript), "--backend", "memory://", *TIGHT).err
+
+
+def test_a_state_folder_that_cannot_be_made_is_one_line(
+    run: Run, transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OFFLOADKIT_BACKEND")
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/x")
+
+    result = run("ls")
+
+    assert (result.code, result.err.count("\n")) == (1, 1)
 
 
 def test_an_unwritable_output_is_one_line(run: Run, transcript: Path) -> None:

@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "content": {"errors", "results"},
     "tokens": {"errors", "results"},
     "placeholder": set(),
-    "policy": {"errors", "results", "tokens"},
+    "policy": {"errors", "placeholder", "results", "tokens"},
     "usage": {"policy", "tokens"},
     "lines": set(),
     "reading": {"errors", "lines", "policy", "read_call", "tokens"},

@@ -62,6 +62,35 @@ def reference(text: str) -> str:
     return found.placeholder.ref
 
 
+def test_a_preview_with_something_added_is_ordinary_content(offloader: Offloader) -> None:
+    shown = offloader.offload(BIG, tool="t")
+    grown = shown + "\n" + "a new line\n" * 2_000
+    messages = [asks(call("a")), answers("a", shown), asks(call("b")), answers("b", grown), *session(6)]
+
+    reduced = offloader.reduce(messages)
+
+    assert len(reduced[3]["content"]) < len(grown)
+    assert "a new line" in offloader.restore(reduced)[3]["content"]
+
+
+def test_what_a_tool_returned_is_written_although_it_was_stored_before(
+    offloader: Offloader, backend: Backend
+) -> None:
+    offloader.offload(BIG, tool="t")
+    backend.delete([stat.key for stat in backend.list().items])
+
+    shown = offloader.offload(BIG, tool="t")
+
+    assert "1999: a line of text" in offloader.read(reference(shown), offset=-1)
+
+
+def test_arguments_that_a_model_wrote_after_our_example_stay(offloader: Offloader) -> None:
+    ref = reference(offloader.offload(BIG, tool="t"))
+    messages = [asks(call("a", "t", f'{{"offloaded_arguments": "{ref}"}}')), answers("a", "x")]
+
+    assert offloader.restore(messages) == messages
+
+
 def test_a_small_result_comes_back_as_the_same_object(offloader: Offloader) -> None:
     result = ["small", {"type": "text", "text": "x"}]
 
@@ -486,6 +515,11 @@ def test_a_made_up_session_of_a_lasting_store_is_told(
     [
         (lambda: Offloader(5), "backend takes a URL"),  # type: ignore[arg-type]
         (lambda: Offloader("memory://", ttl=0), "ttl takes seconds above 0"),
+        (lambda: Offloader("memory://", ttl=float("nan")), "ttl takes seconds above 0"),
+        (lambda: Offloader("memory://", ttl="60"), "ttl takes seconds above 0"),  # type: ignore[arg-type]
+        (lambda: Offloader("memory://", session=42), "session takes text or None, not int"),  # type: ignore[arg-type]
+        (lambda: Offloader("memory://", namespace=None), "namespace takes text"),  # type: ignore[arg-type]
+        (lambda: Offloader("memory://", policy="frugal"), "policy takes a Policy"),  # type: ignore[arg-type]
         (lambda: Offloader("nosuch://x"), "nosuch"),
         (lambda: Offloader("memory://", policy=Policy(tools={"t": ToolRule(preview="nosuch")})), "nosuch"),
         (lambda: Offloader("memory://", policy=Policy(token_counter="nosuch")), "nosuch"),
@@ -500,6 +534,15 @@ def test_what_cannot_be_meant_is_refused_at_once(make: Callable[[], Offloader], 
 def test_what_is_no_list_of_messages_is_refused(offloader: Offloader, messages: Any) -> None:
     with pytest.raises(FormatError):
         offloader.reduce(messages)
+
+
+@pytest.mark.parametrize("messages", [5, "text", {"role": "user"}, iter(())])
+@pytest.mark.parametrize("method", ["reduce", "restore", "plan"])
+def test_a_named_format_takes_no_more_than_a_list_either(
+    offloader: Offloader, method: str, messages: Any
+) -> None:
+    with pytest.raises(FormatError):
+        getattr(offloader, method)(messages, format="openai-chat")
 
 
 def _broken(backend: Backend) -> FlakyBackend:

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offloadkit.placeholder import Found, Placeholder, parse, render_cleared, render_offloaded, shown_tool
+from offloadkit.placeholder import (
+    Found,
+    Placeholder,
+    parse,
+    render_cleared,
+    render_offloaded,
+    seal_holds,
+    shown_tool,
+)
 
 WORDS = "[Old tool result content cleared]"
 REF = "abcdefgh234567ab"
@@ -16,7 +24,7 @@ SEARCH = Placeholder(REF, tokens=5214, lines=480, tool="search_code")
 
 
 def cleared(placeholder: Placeholder, words: str = WORDS) -> str:
-    return render_cleared(placeholder, words=words, read_tool="read_offloaded")
+    return render_cleared(placeholder, words=words, read_tool="read_offloaded", session="s")
 
 
 def offloaded(placeholder: Placeholder, preview: str, next_call: str = "") -> str:
@@ -26,20 +34,21 @@ def offloaded(placeholder: Placeholder, preview: str, next_call: str = "") -> st
         next_call=next_call,
         preview=preview,
         read_tool="read_offloaded",
+        session="s",
     )
 
 
 def test_a_cleared_result_leaves_one_line_that_says_what_it_was_and_how_to_get_it_back() -> None:
     assert cleared(SEARCH) == (
         "[Old tool result content cleared] 5,214 tokens, 480 lines of search_code. "
-        'read_offloaded(ref="abcdefgh234567ab") returns it.'
+        'read_offloaded(ref="abcdefgh234567ab") returns it. (seal 1bb456)'
     )
 
 
 def test_an_offloaded_result_leaves_a_header_of_the_same_shape_and_its_preview() -> None:
     assert offloaded(SEARCH, "a\nb", "offset=13") == (
         "[Tool result offloaded] 5,214 tokens, 480 lines of search_code. Below: first 12 and last 8 lines. "
-        'read_offloaded(ref="abcdefgh234567ab") returns all of it; add offset=13 to read on.\na\nb'
+        'read_offloaded(ref="abcdefgh234567ab") returns all of it; add offset=13 to read on. (seal fdc23c)\na\nb'
     )
 
 
@@ -70,6 +79,12 @@ PLACEHOLDERS = st.builds(
     failed=st.booleans(),
     media=st.integers(0, 50),
 )
+
+
+def test_a_thousand_attachments_are_read_back() -> None:
+    placeholder = replace(SEARCH, media=1_000)
+
+    assert parse(cleared(placeholder)) == Found(placeholder, offloaded=False)
 
 
 @given(PLACEHOLDERS, st.sampled_from(["", 'read_offloaded(ref="abcdefgh234567ab", search="a) b")']))
@@ -118,6 +133,25 @@ def test_text_of_another_shape_is_not_ours(text: str) -> None:
 
 def test_a_long_text_without_line_feeds_is_refused_quickly() -> None:
     assert parse("1 token, " * 1_000_000) is None
+
+
+@given(PLACEHOLDERS, st.text())
+def test_what_was_rendered_in_a_session_holds_its_seal_there_and_nowhere_else(
+    placeholder: Placeholder, preview: str
+) -> None:
+    for text in (cleared(placeholder), offloaded(placeholder, preview)):
+        assert seal_holds(text, "s")
+        assert not seal_holds(text, "other")
+
+
+@given(st.text(min_size=1))
+def test_a_placeholder_with_anything_added_or_changed_breaks_its_seal(added: str) -> None:
+    text = offloaded(SEARCH, "a\nb")
+
+    assert not seal_holds(text + added, "s")
+    assert not seal_holds(text.replace("480 lines", "481 lines"), "s")
+    assert not seal_holds(cleared(SEARCH).replace("[Old", "[old"), "s")
+    assert not seal_holds(added, "s")
 
 
 @given(st.text())

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offloadkit.errors import ConfigError
-from offloadkit.policy import Entry, Plan, Policy, Reason, ToolRule, replay
+from offloadkit.policy import Entry, Plan, Policy, Reason, ToolRule
+from offloadkit.replay import replay
 from offloadkit.results import Place, ToolResult
 
 PLACEHOLDER_UNITS = 33
@@ -444,6 +445,10 @@ def test_recent_results_are_not_cleared(history: list[Entry], policy: Policy) ->
         ({"preview_tokens": True}, "preview_tokens takes a whole number"),
         ({"placeholder": " \t"}, "placeholder takes one line of text that is not blank"),
         ({"placeholder": "two\nlines"}, "placeholder takes one line"),
+        ({"placeholder": "x" * 201}, "placeholder takes at most 200 characters"),
+        ({"placeholder": "[Tool result offloaded] x"}, "does not begin with"),
+        ({"keep_recent_turns": 10**20}, "keep_recent_turns takes a whole number"),
+        ({"exclude_tools": None}, "exclude_tools takes a collection of names"),
         ({"tools": {"x": 5}}, r"tools\['x'\] takes a ToolRule, not int"),
     ],
 )

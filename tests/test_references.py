@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offloadkit.backend import check_key
-from offloadkit.references import is_reference, key_segment, reference_for
+from offloadkit.references import is_reference, key_segment, name_of_segment, reference_for
 
 NAMES = st.text(st.characters(codec=None, categories=None), max_size=80)
 
@@ -39,6 +39,20 @@ def test_different_names_become_different_segments(names: list[str]) -> None:
 )
 def test_names_that_other_systems_mix_up_stay_apart(one: str, other: str) -> None:
     assert key_segment(one) != key_segment(other)
+
+
+@given(NAMES)
+def test_a_segment_tells_the_name_it_was_made_of(name: str) -> None:
+    segment = key_segment(name)
+
+    assert name_of_segment(segment) == (segment if segment.startswith("_-") else name)
+
+
+@given(st.text("_-abc0123456789", max_size=20))
+def test_any_text_in_place_of_a_segment_is_shown_as_it_is_or_as_the_name(text: str) -> None:
+    name = name_of_segment(text)
+
+    assert name == text or key_segment(name) == text
 
 
 def test_a_plain_name_stays_readable() -> None:

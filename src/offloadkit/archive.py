@@ -20,6 +20,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -131,16 +132,30 @@ class Archive:
         return reference_for(self.session, _digest(encoded.type, encoded.body, encoded.structure))
 
     def save(
-        self, encoded: EncodedContent, *, tokens: int, tool: str | None = None, failed: bool = False
+        self,
+        encoded: EncodedContent,
+        *,
+        tokens: int,
+        tool: str | None = None,
+        failed: bool = False,
+        anew: bool = False,
     ) -> str:
         """Store a content once and return its reference; only then may its text be replaced.
+
+        Args:
+            encoded: The content.
+            tokens: Tokens that it holds.
+            tool: The tool's name as placeholders show it.
+            failed: True when the result was marked as failed.
+            anew: Ask the store although the content is remembered as stored: for a content that exists
+                nowhere else once its text is replaced.
 
         Raises:
             BackendError: It could not be stored.
         """
         digest = _digest(encoded.type, encoded.body, encoded.structure)
         ref = reference_for(self.session, digest)
-        if self.remembers(ref):
+        if not anew and self.remembers(ref):
             return ref
         index = LineIndex.build(encoded.body)
         now = self._clock()
@@ -174,6 +189,13 @@ class Archive:
         """Return, without any I/O, the references that are known to be stored."""
         with self._lock:
             return list(self._stored)
+
+    def remembers_all(self, refs: AbstractSet[str]) -> bool:
+        """Say of many references at once what `remembers` says of each."""
+        if self.ttl is not None:
+            return all(map(self.remembers, refs))
+        with self._lock:
+            return self._stored.keys() >= refs
 
     def find(self, ref: str) -> StoredMeta | None:
         """Return the metadata of a stored result, or None when this session has no such reference.
@@ -259,13 +281,14 @@ class Archive:
         return known
 
     def _keep_existing(self, key: str, data: bytes, known: _Known) -> _Known:
-        """The key names the content, so the same content is there: see that it lives long enough."""
+        """The key names the content, so the same content is there: see that it is, and lives long enough."""
         try:
             stat = self.backend.stat(key)
             meta = StoredMeta.from_stat(stat)
+            intact = meta.sha256 == known.meta.sha256 and self.backend.read(key) == data
         except (NotFound, Corrupt):
             return self._replace(key, data, known)
-        if stat.size != len(data) or meta.sha256 != known.meta.sha256:
+        if not intact:
             return self._replace(key, data, known)
         if stat.expires_at is None or (known.expires_at is not None and stat.expires_at >= known.expires_at):
             return _Known(meta, stat.size, stat.expires_at)

@@ -34,15 +34,22 @@ class GuardedArchive:
         self._breaker = breaker
         self._emit = emit
 
-    def save(self, encoded: EncodedContent, placeholder: Placeholder) -> bool:
-        """Store a content and say whether it is stored now. Never raises for what the store does."""
-        if self.archive.remembers(placeholder.ref):
+    def save(self, encoded: EncodedContent, placeholder: Placeholder, *, anew: bool = False) -> bool:
+        """Store a content and say whether it is stored now. Never raises for what the store does.
+
+        With ``anew`` the store is asked although the content is remembered as stored.
+        """
+        if not anew and self.archive.remembers(placeholder.ref):
             return True
         try:
             ref = self.ask(
                 "save",
                 lambda: self.archive.save(
-                    encoded, tokens=placeholder.tokens, tool=placeholder.tool, failed=placeholder.failed
+                    encoded,
+                    tokens=placeholder.tokens,
+                    tool=placeholder.tool,
+                    failed=placeholder.failed,
+                    anew=anew,
                 ),
             )
         except BackendError:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from offloadkit.content import readable_text
 from offloadkit.formats import Format
-from offloadkit.placeholder import Found, parse
+from offloadkit.placeholder import Found, parse, seal_holds
 from offloadkit.policy import Entry
-from offloadkit.results import CallView, Content, MessageView, Place, ResultView, ToolResult, name_results
+from offloadkit.results import CallView, Content, MessageView, OpenCalls, Place, ResultView, ToolResult
 from offloadkit.tokens import TokenCounter, media_units
 
-__all__ = ["History", "Standing", "content_units", "read_history", "text_of"]
+__all__ = ["History", "HistoryReader", "Standing", "content_units", "text_of"]
 
+State = Literal["whole", "offloaded", "cleared", "fixed"]
 Verify = Callable[[str], bool | None]
 """Says of a reference: True, it opens in this session; False, it does not; None, the store did not answer."""
 
@@ -37,42 +39,139 @@ class Standing:
     found: Found | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class History:
-    """A history, ready to be decided on.
+    """A history as one call reads it: the messages, and what of them was read in this call.
 
     Attributes:
-        entries: One a message, for `offloadkit.policy.replay`.
-        standings: Every result by its place.
+        message_format: The format of the messages.
+        messages: All of them.
+        calls: The tool calls that were read, by their place.
+        standings: The results that were read, by their place.
     """
 
-    entries: tuple[Entry, ...]
-    standings: dict[Place, Standing]
+    message_format: Format
+    messages: Sequence[Any]
+    calls: dict[Place, CallView] = field(default_factory=dict)
+    standings: dict[Place, Standing] = field(default_factory=dict)
+
+    def views(self, start: int = 0) -> list[MessageView]:
+        """Return the facts of the messages from ``start`` on, which is 0 or starts a turn."""
+        if start == 0:
+            return self.message_format.views(self.messages)
+        return [_moved(view, start) for view in self.message_format.views(self.messages[start:])]
+
+    def call_at(self, place: Place) -> CallView:
+        """Return the call at a place, whenever it was read."""
+        if place not in self.calls:
+            self.calls |= {call.place: call for call in self._view(place.message).calls}
+        return self.calls[place]
+
+    def result_at(self, place: Place) -> ResultView:
+        """Return the result at a place, read again."""
+        return next(result for result in self._view(place.message).results if result.place == place)
+
+    def _view(self, index: int) -> MessageView:
+        return _moved(self.message_format.views(self.messages[index : index + 1])[0], index)
 
 
-def read_history(
-    message_format: Format,
-    messages: Sequence[Any],
-    *,
-    counter: TokenCounter,
-    placeholder: str,
-    verify: Verify,
-) -> History:
-    """Read the facts off the messages; ``verify`` is asked for texts of our own shape only."""
-    views = message_format.views(messages)
-    calls = name_results(views)
-    standings: dict[Place, Standing] = {}
-    entries: list[Entry] = []
-    turn = 0
-    for view in views:
-        turn += view.starts_turn
-        for result in view.results:
-            standings[result.place] = _standing(
-                result, calls.get(result.place), turn, counter=counter, placeholder=placeholder, verify=verify
-            )
-        results = tuple(standings[result.place].result for result in view.results)
-        entries.append(Entry(view.starts_turn, _outside_units(view, counter), results))
-    return History(tuple(entries), standings)
+class HistoryReader:
+    """Reads messages one by one; it can stop where a turn starts, and go on from there in a later call.
+
+    It keeps no text of what it read.
+
+    Attributes:
+        opened: The references that ``verify`` said yes to.
+        unopened: Its answers on the others.
+    """
+
+    def __init__(self, *, session: str, counter: TokenCounter, placeholder: str, verify: Verify) -> None:
+        """Stand before the first message. ``verify`` is asked for texts sealed in this session only."""
+        self.opened: set[str] = set()
+        self.unopened: dict[str, bool | None] = {}
+        self._session = session
+        self._counter = counter
+        self._placeholder = placeholder
+        self._session = session
+        self._verify = verify
+        self._turn = 0
+        self._open = OpenCalls()
+        self._whole: dict[Place, tuple[ToolResult, Place | None]] = {}
+
+    def fork(self) -> HistoryReader:
+        """Return a reader that goes on from here by itself."""
+        fork = copy.copy(self)
+        fork.opened, fork.unopened = self.opened.copy(), self.unopened.copy()
+        fork._open = self._open.copy()  # noqa: SLF001  a copy of itself
+        fork._whole = self._whole.copy()  # noqa: SLF001  a copy of itself
+        return fork
+
+    def read(self, view: MessageView, history: History) -> Entry:
+        """Read the next message of ``history``."""
+        self._turn += view.starts_turn
+        history.calls |= {call.place: call for call in view.calls}
+        self._open.add(MessageView(view.starts_turn, calls=tuple(map(_without_arguments, view.calls))))
+        results = tuple(self._read(result, history) for result in view.results)
+        return Entry(view.starts_turn, _outside_units(view, self._counter), results)
+
+    def standing(self, place: Place, history: History) -> Standing:
+        """Return a result that may still leave, whenever it was read."""
+        if place not in history.standings:
+            result, call = self._whole[place]
+            view = history.result_at(place)
+            found = parse(view.content.texts[0][1]) if result.state == "offloaded" else None
+            history.standings[place] = Standing(view, result, call and history.call_at(call), found)
+        return history.standings[place]
+
+    def forget(self, place: Place) -> None:
+        """Drop what is known of a result that has left."""
+        self._whole.pop(place, None)
+
+    def _read(self, view: ResultView, history: History) -> ToolResult:
+        answered = self._open.answered_by(view)
+        call = history.call_at(answered.place) if answered else None
+        standing = self._standing(view, call)
+        history.standings[view.place] = standing
+        if standing.result.state in {"whole", "offloaded"}:
+            self._whole[view.place] = (standing.result, call and call.place)
+        return standing.result
+
+    def _standing(self, view: ResultView, call: CallView | None) -> Standing:
+        result = ToolResult(
+            place=view.place,
+            turn=self._turn,
+            tool=view.tool or (call.tool if call else None),
+            size=content_units(view.content, self._counter),
+            is_error=view.is_error,
+            media=len(view.content.media),
+        )
+        texts = view.content.texts
+        text = texts[0][1] if len(texts) == 1 else ""
+        if text == self._placeholder:
+            return Standing(view, replace(result, state="cleared"), call, None)
+        found = parse(text)
+        if found is None or not seal_holds(text, self._session):
+            return Standing(view, result, call, None)
+        opens = self._opens(found.placeholder.ref)
+        if opens is None:
+            state: State = "fixed" if found.offloaded else "cleared"
+            return Standing(view, replace(result, state=state), call, None)
+        if not opens:
+            return Standing(view, result, call, None)
+        return Standing(
+            view, replace(result, state="offloaded" if found.offloaded else "cleared"), call, found
+        )
+
+    def _opens(self, ref: str) -> bool | None:
+        if ref in self.opened:
+            return True
+        if ref not in self.unopened:
+            answer = self._verify(ref)
+            if answer:
+                self.opened.add(ref)
+                return True
+            self.unopened[ref] = answer
+        return self.unopened[ref]
 
 
 def content_units(content: Content, counter: TokenCounter) -> int:
@@ -96,7 +195,10 @@ def arguments_text(arguments: Any) -> str:
     """Return the arguments of a call as JSON text."""
     if isinstance(arguments, str):
         return arguments
-    return "" if arguments is None else json.dumps(arguments, ensure_ascii=False, default=str)
+    try:
+        return "" if arguments is None else json.dumps(arguments, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return readable_text(arguments)
 
 
 def _outside_units(view: MessageView, counter: TokenCounter) -> int:
@@ -107,33 +209,18 @@ def _outside_units(view: MessageView, counter: TokenCounter) -> int:
     )
 
 
-def _standing(
-    view: ResultView,
-    call: CallView | None,
-    turn: int,
-    *,
-    counter: TokenCounter,
-    placeholder: str,
-    verify: Verify,
-) -> Standing:
-    result = ToolResult(
-        place=view.place,
-        turn=turn,
-        tool=view.tool or (call.tool if call else None),
-        size=content_units(view.content, counter),
-        is_error=view.is_error,
-        media=len(view.content.media),
-    )
-    texts = view.content.texts
-    text = texts[0][1] if texts else ""
-    if len(texts) == 1 and text == placeholder:
-        return Standing(view, replace(result, state="cleared"), call, None)
-    found = parse(text) if len(texts) == 1 else None
-    if found is None:
-        return Standing(view, result, call, None)
-    opens = verify(found.placeholder.ref)
-    if opens is None:
-        return Standing(view, replace(result, state="fixed" if found.offloaded else "cleared"), call, None)
-    if not opens:
-        return Standing(view, result, call, None)
-    return Standing(view, replace(result, state="offloaded" if found.offloaded else "cleared"), call, found)
+def _without_arguments(call: CallView) -> CallView:
+    return CallView(call.place, call.call_id, call.tool, None)
+
+
+def _moved(view: MessageView, by: int) -> MessageView:
+    """Return a view of a message that stands further back."""
+    calls = [CallView(_behind(c.place, by), c.call_id, c.tool, c.arguments) for c in view.calls]
+    results = [
+        ResultView(_behind(r.place, by), r.call_id, r.tool, r.content, r.is_error) for r in view.results
+    ]
+    return MessageView(view.starts_turn, view.texts, view.media, tuple(calls), tuple(results))
+
+
+def _behind(place: Place, by: int) -> Place:
+    return Place(place.message + by, place.block)

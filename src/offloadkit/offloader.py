@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -14,30 +15,28 @@ from offloadkit.archive import Archive
 from offloadkit.backend import Backend
 from offloadkit.breaker import CircuitBreaker
 from offloadkit.content import content_of
+from offloadkit.departure import Departures
 from offloadkit.errors import ConfigError
 from offloadkit.events import Event, UsageReported
-from offloadkit.formats import Format, detect, format_named
+from offloadkit.formats import format_named, format_of
 from offloadkit.guard import GuardedArchive
-from offloadkit.history import History, Standing, arguments_text, content_units, read_history
-from offloadkit.placeholder import Placeholder
-from offloadkit.policy import Plan, Policy, replay
+from offloadkit.history import Standing, content_units
+from offloadkit.policy import Plan, Policy
 from offloadkit.previews import check_kind
 from offloadkit.read_tool import ReadTool
 from offloadkit.reader import Reader
-from offloadkit.reading import LostCall, ReadRequest
+from offloadkit.reading import ReadRequest
+from offloadkit.reducer import Reducer
 from offloadkit.registry import open_backend
-from offloadkit.replacement import Replacement, Replacements
 from offloadkit.restoring import restore
 from offloadkit.results import Place, ResultView, ToolResult
 from offloadkit.statistics import Counts
 from offloadkit.tokens import drift, token_counter, tool_definition_tokens
-from offloadkit.tool_inputs import empty_inputs
 from offloadkit.usage import Comparison, compare
 
 __all__ = ["Offloader"]
 
 READ_TOOL_NAME = "read_offloaded"
-MAX_LOST_ARGUMENTS = 300
 _log = logging.getLogger("offloadkit")
 _T = TypeVar("_T")
 
@@ -82,8 +81,7 @@ class Offloader:
         Raises:
             ConfigError: A URL, a policy or a name that cannot be meant.
         """
-        if ttl is not None and ttl <= 0:
-            raise ConfigError(f"ttl takes seconds above 0 or None, not {ttl!r}")
+        _check_arguments(session, namespace, policy, ttl)
         self.policy = policy if policy is not None else Policy()
         self.session = session if session is not None else uuid.uuid4().hex
         self.namespace = namespace
@@ -103,6 +101,8 @@ class Offloader:
             emit=self._announcements.emit,
         )
         self.read_tool = ReadTool(read_tool_name, self._reader.answer)
+        self._departures = Departures(self._guard, self._announcements, self._reader)
+        self._reducer = Reducer(self.policy, self._counter, self._guard, self._departures, read_tool_name)
         if session is None and self._guard is not None and self._guard.archive.backend.caps.persistent:
             _log.warning(
                 "no session was given: what is stored opens with session=%r only; pass an id of your own",
@@ -144,11 +144,11 @@ class Offloader:
             return result
         about = ToolResult(Place(0), 0, tool, size, is_error=is_error, media=len(content.media))
         standing = Standing(ResultView(Place(0), call_id, tool, content, is_error), about, None, None)
-        made = self._replacements({Place(0): standing}, message_format).for_offloading(Place(0))
-        if made is None or made.size >= size or not self._store(made):
+        made = self._reducer.replacements(lambda _: standing, message_format).for_offloading(Place(0))
+        if made is None or made.size >= size or not self._departures.store(made, anew=True):
             return result
         self._announcements.left("offload", standing, made.placeholder, before=size, after=made.size)
-        self._remember_call(standing, made.placeholder)
+        self._departures.note_call(standing, made.placeholder)
         return made.content
 
     def reduce(self, messages: Sequence[Any], *, format: str | None = None) -> list[Any]:
@@ -164,22 +164,7 @@ class Offloader:
         Raises:
             FormatError: Messages of no known or of another format.
         """
-        message_format, history = self._read(messages, format)
-        replacements = self._replacements(history.standings, message_format)
-        plan = self._replay(history, replacements)
-        stored = self._carry_out(plan, replacements)
-        self._remember_calls(history, stored)
-        for decision in plan.decisions:
-            if (made := stored.get(decision.result.place)) is not None:
-                self._announcements.left(
-                    decision.action,
-                    history.standings[decision.result.place],
-                    made.placeholder,
-                    before=decision.size_before,
-                    after=decision.size_after,
-                )
-        contents = {place: made.content for place, made in stored.items()}
-        return message_format.replace(messages, contents, self._emptied_inputs(plan, history, stored))
+        return self._reducer.reduce(messages, format)
 
     def plan(self, messages: Sequence[Any], *, format: str | None = None) -> Plan:
         """Return the decisions that `reduce` would make, with their reasons. Nothing is written.
@@ -187,8 +172,7 @@ class Offloader:
         Raises:
             FormatError: Messages of no known or of another format.
         """
-        message_format, history = self._read(messages, format)
-        return self._replay(history, self._replacements(history.standings, message_format))
+        return self._reducer.plan(messages, format)[1]
 
     def compare(self, messages: Sequence[Any], *, format: str | None = None) -> Comparison:
         """Return what all model calls of this history send, without and with reduction. Nothing is written.
@@ -196,9 +180,8 @@ class Offloader:
         Raises:
             FormatError: Messages of no known or of another format.
         """
-        message_format, history = self._read(messages, format)
-        plan = self._replay(history, self._replacements(history.standings, message_format))
-        return compare(history.entries, plan, self._counter)
+        entries, plan = self._reducer.plan(messages, format)
+        return compare(entries, plan, self._counter)
 
     def report_usage(
         self,
@@ -226,8 +209,8 @@ class Offloader:
         Raises:
             FormatError: Messages of no known or of another format.
         """
-        _, history = self._read(messages, format)
-        sizes = (entry.size + sum(result.size for result in entry.results) for entry in history.entries)
+        entries = self._reducer.entries(messages, format)
+        sizes = (entry.size + sum(result.size for result in entry.results) for entry in entries)
         estimated = sum(self._counter.tokens(size) for size in sizes)
         estimated += tool_definition_tokens(tools, self._counter)
         off_by = drift(estimated, input_tokens)
@@ -281,7 +264,7 @@ class Offloader:
             FormatError: Messages of no known or of another format.
             BackendError: The store failed, or what it holds fails its checksum.
         """
-        message_format = self._format(messages, format)
+        message_format = format_of(messages, format)
         if self._guard is None:
             return message_format.replace(messages, {})
         return restore(message_format, messages, self._guard.archive, self._announcements.emit)
@@ -340,77 +323,16 @@ class Offloader:
         archive = Archive(backend, session=self.session, namespace=self.namespace, ttl=ttl)
         return GuardedArchive(archive, CircuitBreaker(), self._announcements.emit)
 
-    def _format(self, messages: Sequence[Any], name: str | None) -> Format:
-        return detect(messages) if name is None else format_named(name)
 
-    def _read(self, messages: Sequence[Any], name: str | None) -> tuple[Format, History]:
-        message_format = self._format(messages, name)
-        history = read_history(
-            message_format,
-            messages,
-            counter=self._counter,
-            placeholder=self.policy.placeholder,
-            verify=self._guard.opens if self._guard else lambda _: False,
-        )
-        return message_format, history
-
-    def _replacements(self, standings: Mapping[Place, Standing], message_format: Format) -> Replacements:
-        return Replacements(
-            standings,
-            policy=self.policy,
-            counter=self._counter,
-            message_format=message_format,
-            archive=self._guard.archive if self._guard else None,
-            read_tool=self.read_tool.name,
-        )
-
-    def _replay(self, history: History, replacements: Replacements) -> Plan:
-        return replay(
-            self.policy, history.entries, replacements, self._counter, read_tool=self.read_tool.name
-        )
-
-    def _carry_out(self, plan: Plan, replacements: Replacements) -> dict[Place, Replacement]:
-        """Store what the plan lets go, and return the replacements of what is stored."""
-        stored: dict[Place, Replacement] = {}
-        for place, decision in plan.final().items():
-            clearing = decision.action == "clear"
-            made = replacements.for_clearing(place) if clearing else replacements.for_offloading(place)
-            if made is not None and self._store(made):
-                stored[place] = made
-        return stored
-
-    def _store(self, made: Replacement) -> bool:
-        if made.encoded is None or made.placeholder is None:
-            return True
-        return self._guard is not None and self._guard.save(made.encoded, made.placeholder)
-
-    def _emptied_inputs(
-        self, plan: Plan, history: History, stored: Mapping[Place, Replacement]
-    ) -> dict[Place, Any]:
-        if not self.policy.clear_tool_inputs or self._guard is None:
-            return {}
-        cleared = [
-            history.standings[place].call
-            for place, decision in plan.final().items()
-            if decision.action == "clear" and place in stored
-        ]
-        return empty_inputs([call for call in cleared if call is not None], self._guard, self._counter)
-
-    def _remember_calls(self, history: History, stored: Mapping[Place, Replacement]) -> None:
-        for place, standing in history.standings.items():
-            if place in stored:
-                self._remember_call(standing, stored[place].placeholder)
-            elif standing.found is not None:
-                self._remember_call(standing, standing.found.placeholder)
-
-    def _remember_call(self, standing: Standing, placeholder: Placeholder | None) -> None:
-        """Note which call a result came from, to be named should the result be gone one day."""
-        if placeholder is None or placeholder.tool is None or self._reader.remembers_call(placeholder.ref):
-            return
-        arguments = arguments_text(standing.call.arguments) if standing.call else ""
-        self._reader.remember_call(
-            placeholder.ref, LostCall(placeholder.tool, arguments[:MAX_LOST_ARGUMENTS])
-        )
+def _check_arguments(session: Any, namespace: Any, policy: Any, ttl: Any) -> None:
+    if session is not None and not isinstance(session, str):
+        raise ConfigError(f"session takes text or None, not {type(session).__name__}; str() it")
+    if not isinstance(namespace, str):
+        raise ConfigError(f"namespace takes text, not {type(namespace).__name__}")
+    if policy is not None and not isinstance(policy, Policy):
+        raise ConfigError(f"policy takes a Policy, such as Policy.frugal(), not {type(policy).__name__}")
+    if ttl is not None and not (isinstance(ttl, int | float) and 0 < ttl < math.inf):
+        raise ConfigError(f"ttl takes seconds above 0 or None, not {ttl!r}")
 
 
 async def _in_thread(call: Callable[[], _T]) -> _T:

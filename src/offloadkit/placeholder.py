@@ -3,20 +3,24 @@
 A cleared result leaves one line::
 
     [Old tool result content cleared] 5,214 tokens, 480 lines of search_code.
-    read_offloaded(ref="…") returns it.
+    read_offloaded(ref="…") returns it. (seal 1f0c9a)
 
 An offloaded one leaves a header line of the same shape and, below it, a preview::
 
     [Tool result offloaded] 5,214 tokens, 480 lines of search_code. Below: first 12 and last 8 lines.
-    read_offloaded(ref="…") returns all of it; add offset=13 to read on.
+    read_offloaded(ref="…") returns all of it; add offset=13 to read on. (seal 93d27b)
 
 (each in one line). Both hold no clock and no random part: the same facts give the same bytes. `parse` reads
-the facts back, so that a history which was reduced before leads to the same bytes as the untouched one. Text
-of this shape is ours only if the archive knows the reference; that is for the caller to check.
+the facts back, so that a history which was reduced before leads to the same bytes as the untouched one.
+
+The seal is a digest over the session and all the rest of the text. Text of this shape is ours only if its
+seal holds and the archive knows the reference: a tool that prints a placeholder with something added or
+changed must not lose what it added.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +32,8 @@ __all__ = [
     "parse",
     "render_cleared",
     "render_offloaded",
+    "seal",
+    "seal_holds",
     "shown_tool",
 ]
 
@@ -37,15 +43,16 @@ MAX_TOOL_CHARACTERS: Final = 64
 _FACTS = (
     r"(?P<tokens>[0-9][0-9,]*) tokens?, (?P<lines>[0-9][0-9,]*) lines?"
     r"(?: of (?P<tool>[A-Za-z0-9_.:/@-]{1,64}))?(?P<failed>, failed)?"
-    r"(?:, with (?P<media>[0-9]+) attachments?)?"
+    r"(?:, with (?P<media>[0-9][0-9,]*) attachments?)?"
 )
 _CALL = r"[A-Za-z_][A-Za-z0-9_.-]*\(ref=\"(?P<ref>[a-z2-7]{16})\"\)"
+_SEAL = r" \(seal [0-9a-f]{6}\)"
 _CLEARED = re.compile(
-    rf"[^\n]+ {_FACTS}\. {_CALL} returns it(?:; (?P<again>[A-Za-z_][^\n]*\)) shows it again)?\."
+    rf"[^\n]+ {_FACTS}\. {_CALL} returns it(?:; (?P<again>[A-Za-z_][^\n]*\)) shows it again)?\.{_SEAL}"
 )
 _OFFLOADED = re.compile(
     rf"{re.escape(OFFLOADED_WORDS)} {_FACTS}\. Below: [^\n]+\. {_CALL} returns all of it"
-    r"(?:; add (?P<next>[^\n]+) to read on)?\.\n(?P<preview>.*)",
+    r"(?:; add (?P<next>[^\n]+) to read on)?\." + _SEAL + r"\n(?P<preview>.*)",
     re.DOTALL,
 )
 
@@ -93,15 +100,15 @@ def shown_tool(tool: str | None) -> str | None:
     return re.sub(r"[^A-Za-z0-9_.:/@-]", "_", tool[:MAX_TOOL_CHARACTERS])
 
 
-def render_cleared(placeholder: Placeholder, *, words: str, read_tool: str) -> str:
-    """Return the one line that a cleared result leaves."""
+def render_cleared(placeholder: Placeholder, *, words: str, read_tool: str, session: str = "") -> str:
+    """Return the one line that a cleared result of a session leaves."""
     again = f"; {placeholder.again} shows it again" if placeholder.again else ""
     call = f'{read_tool}(ref="{placeholder.ref}")'
-    return f"{words} {_facts(placeholder)}. {call} returns it{again}."
+    return _sealed(f"{words} {_facts(placeholder)}. {call} returns it{again}.", "", session)
 
 
 def render_offloaded(
-    placeholder: Placeholder, *, shown: str, next_call: str, preview: str, read_tool: str
+    placeholder: Placeholder, *, shown: str, next_call: str, preview: str, read_tool: str, session: str = ""
 ) -> str:
     """Return the header line and the preview that an offloaded result leaves.
 
@@ -111,12 +118,13 @@ def render_offloaded(
         next_call: The most useful further arguments of the next read, or "".
         preview: The preview.
         read_tool: The name of the read tool.
+        session: Whose result it is; the seal depends on it.
     """
     call = f'{read_tool}(ref="{placeholder.ref}")'
     what, how = _on_one_line(shown) or "an excerpt", _on_one_line(next_call)
     hint = f"; add {how} to read on" if how else ""
     head = f"{OFFLOADED_WORDS} {_facts(placeholder)}. Below: {what}. {call} returns all of it{hint}."
-    return f"{head}\n{preview}"
+    return _sealed(head, f"\n{preview}", session)
 
 
 def parse(text: str) -> Found | None:
@@ -126,6 +134,22 @@ def parse(text: str) -> Found | None:
         return Found(_placeholder(found), offloaded=True) if found else None
     found = _CLEARED.fullmatch(text) if len(text) < 2000 else None
     return Found(_placeholder(found), offloaded=False) if found else None
+
+
+def seal_holds(text: str, session: str) -> bool:
+    """Say whether a text of our shape is, to the letter, one that was rendered in this session."""
+    line, feed, preview = text.partition("\n")
+    return text == _sealed(line.rpartition(" (seal ")[0], feed + preview, session)
+
+
+def seal(session: str, text: str) -> str:
+    """Return what seals a text in a session: six hex digits."""
+    data = f"{session}\0{text}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:6]
+
+
+def _sealed(line: str, rest: str, session: str) -> str:
+    return f"{line} (seal {seal(session, line + rest)}){rest}"
 
 
 def _facts(placeholder: Placeholder) -> str:
@@ -153,6 +177,6 @@ def _placeholder(found: re.Match[str]) -> Placeholder:
         lines=int(found["lines"].replace(",", "")),
         tool=found["tool"],
         failed=found["failed"] is not None,
-        media=int(found["media"] or 0),
+        media=int((found["media"] or "0").replace(",", "")),
         again=fields.get("again") or "",
     )

@@ -1,25 +1,25 @@
-"""Which tool results leave the history, and when: pure decisions, no I/O, no clock.
+"""Which tool results leave the history, and why: the rules and what is decided by them.
 
-`replay` walks a history from its start. At every point where a model call happened it decides as it would
-have decided then, so that the untouched history and the one that was reduced last time lead to the same
-decisions, and what was cleared once stays cleared.
+`offloadkit.replay` applies them.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, Protocol
 
 from offloadkit.errors import ConfigError
+from offloadkit.placeholder import OFFLOADED_WORDS
 from offloadkit.results import Place, ToolResult
 from offloadkit.tokens import TokenCounter
 
-__all__ = ["Costs", "Decision", "Entry", "Plan", "Policy", "Reason", "ToolRule", "replay"]
+__all__ = ["Costs", "Decision", "Entry", "Plan", "Policy", "Reason", "ToolRule"]
 
 INHERIT: Final = "inherit"
+MAX_LIMIT: Final = 10**12
+MAX_PLACEHOLDER_CHARACTERS: Final = 200
 MIN_PAGE_TOKENS: Final = 200
 """The smallest page of the read tool: header, fence and next call need up to 150 tokens of it."""
 
@@ -100,6 +100,10 @@ class Policy:
             raise ConfigError(
                 f"exclude_tools takes a collection of names, not the text {self.exclude_tools!r}; "
                 f"write exclude_tools=({self.exclude_tools!r},)"
+            )
+        if not isinstance(self.exclude_tools, Collection) or not isinstance(self.tools, Mapping):
+            raise ConfigError(
+                "exclude_tools takes a collection of names, and tools a mapping of names to rules"
             )
         object.__setattr__(self, "exclude_tools", tuple(self.exclude_tools))
         object.__setattr__(self, "tools", dict(self.tools))
@@ -247,173 +251,10 @@ class Plan:
         return {decision.result.place: decision for decision in self.decisions}
 
 
-def replay(
-    policy: Policy,
-    history: Iterable[Entry],
-    costs: Costs,
-    counter: TokenCounter,
-    *,
-    read_tool: str | None = None,
-) -> Plan:
-    """Decide as each model call of ``history`` would have decided.
-
-    Args:
-        policy: The rules.
-        history: Its messages, oldest first.
-        costs: What results would shrink to.
-        counter: What ``policy.token_counter`` names.
-        read_tool: The name of the read tool, whose results are never offloaded.
-    """
-    walk = _Replay(policy, costs, counter, read_tool)
-    for entry in history:
-        if entry.starts_turn:
-            walk.decide()
-        walk.append(entry)
-    walk.decide()
-    return Plan(tuple(walk.decisions), walk.tokens_before, walk.tokens_after())
-
-
-@dataclass(slots=True, eq=False)
-class _Held:
-    """A result on its way through the replay, and what it holds by now."""
-
-    result: ToolResult
-    message: int
-    size: int
-
-
-class _Replay:
-    """The walk.
-
-    A step costs the same however long the history is: both bounds of what is recent only move forward, and a
-    result becomes a candidate for clearing once.
-    """
-
-    def __init__(self, policy: Policy, costs: Costs, counter: TokenCounter, read_tool: str | None) -> None:
-        self.decisions: list[Decision] = []
-        self.tokens_before = 0
-        self._policy = policy
-        self._costs = costs
-        self._tokens = counter.tokens
-        self._read_tool = read_tool
-        self._new: list[tuple[Entry, list[_Held]]] = []
-        self._messages = 0
-        self._uncleared_tokens = 0
-        self._cleared_tokens = 0
-        self._window: deque[int] = deque()
-        self._window_tokens = 0
-        self._recent_turns: deque[int] = deque(maxlen=max(policy.keep_recent_turns, 1))
-        self._last_turn: int | None = None
-        self._kept: deque[_Held] = deque()
-        self._candidates: list[tuple[_Held, int]] = []
-        self._gain = 0
-
-    def append(self, entry: Entry) -> None:
-        """Take the next message in; what it holds is decided at the next model call."""
-        message = self._messages + len(self._new)
-        self._new.append((entry, [_Held(result, message, result.size) for result in entry.results]))
-
-    def decide(self) -> None:
-        """Decide as the model call at this point would have."""
-        point = self._messages + len(self._new)
-        self._offload(point)
-        self._take_in()
-        threshold = self._policy.clearing_token_threshold
-        if threshold is not None and self._uncleared_tokens > threshold:
-            self._find_candidates()
-            self._clear(point, threshold)
-
-    def tokens_after(self) -> int:
-        """Return the tokens that all results hold by now."""
-        return self._uncleared_tokens + self._cleared_tokens
-
-    def _offload(self, point: int) -> None:
-        results = [one for _, held in self._new for one in held]
-        for one in results:
-            tokens = self._tokens(one.size)
-            self.tokens_before += tokens
-            limit = self._offload_limit(one.result)
-            if limit is not None and tokens > limit:
-                self._offload_one(one, point, Reason("offloading_token_limit", tokens, limit))
-        if self._policy.batch_token_limit is not None:
-            self._offload_largest(results, point, self._policy.batch_token_limit)
-
-    def _offload_largest(self, results: Sequence[_Held], point: int, limit: int) -> None:
-        total = sum(self._tokens(one.size) for one in results)
-        reason = Reason("batch_token_limit", total, limit)
-        for one in sorted(results, key=lambda one: (-one.size, one.result.place)):
-            if total <= limit:
-                break
-            if one.size == one.result.size and self._offload_limit(one.result) is not None:
-                total -= self._tokens(one.size)
-                self._offload_one(one, point, reason)
-                total += self._tokens(one.size)
-
-    def _offload_limit(self, result: ToolResult) -> int | None:
-        if result.state != "whole" or (self._read_tool is not None and result.tool == self._read_tool):
-            return None
-        return self._policy.offload_limit(result.tool)
-
-    def _offload_one(self, one: _Held, point: int, reason: Reason) -> None:
-        after = self._costs.offloaded(one.result)
-        if after < one.size:
-            self.decisions.append(Decision(one.result, "offload", point, one.size, after, reason))
-            one.size = after
-
-    def _take_in(self) -> None:
-        """Let the new messages into the recent window, and out of it what no longer fits."""
-        for entry, results in self._new:
-            tokens = self._tokens(entry.size + sum(one.size for one in results))
-            self._window.append(tokens)
-            self._window_tokens += tokens
-            for one in results:
-                self._take_in_result(one)
-        self._messages += len(self._new)
-        self._new.clear()
-        while self._window and self._window_tokens - self._window[0] > self._policy.keep_recent_tokens:
-            self._window_tokens -= self._window.popleft()
-
-    def _take_in_result(self, one: _Held) -> None:
-        if one.result.turn != self._last_turn:
-            self._last_turn = one.result.turn
-            self._recent_turns.append(one.message)
-        if one.result.state == "cleared":
-            self._cleared_tokens += self._tokens(one.size)
-            return
-        self._uncleared_tokens += self._tokens(one.size)
-        if one.result.state != "fixed" and self._policy.may_clear(one.result.tool):
-            self._kept.append(one)
-
-    def _find_candidates(self) -> None:
-        """Move what is no longer recent from the kept results to the candidates."""
-        recent = self._messages - len(self._window)
-        if self._policy.keep_recent_turns and self._recent_turns:
-            recent = min(recent, self._recent_turns[0])
-        while self._kept and self._kept[0].message < recent:
-            one = self._kept.popleft()
-            after = self._costs.cleared(one.result)
-            if after < one.size:
-                self._candidates.append((one, after))
-                self._gain += self._tokens(one.size) - self._tokens(after)
-
-    def _clear(self, point: int, threshold: int) -> None:
-        if not self._candidates or self._gain < self._policy.clear_at_least_tokens:
-            return
-        reason = Reason(
-            "clearing_token_threshold", self._uncleared_tokens, threshold, self._gain, len(self._candidates)
-        )
-        for one, after in self._candidates:
-            self.decisions.append(Decision(one.result, "clear", point, one.size, after, reason))
-            self._uncleared_tokens -= self._tokens(one.size)
-            self._cleared_tokens += self._tokens(after)
-        self._candidates.clear()
-        self._gain = 0
-
-
 def _check_limit(name: str, value: Any, *, optional: bool, least: int = 0) -> None:
     if optional and value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_LIMIT:
         none = " or None" if optional else ""
         raise ConfigError(f"{name} takes a whole number of at least {least}{none}, not {value!r}")
 
@@ -421,3 +262,8 @@ def _check_limit(name: str, value: Any, *, optional: bool, least: int = 0) -> No
 def _check_placeholder(placeholder: Any) -> None:
     if not isinstance(placeholder, str) or not placeholder.strip() or "\n" in placeholder:
         raise ConfigError("placeholder takes one line of text that is not blank")
+    if len(placeholder) > MAX_PLACEHOLDER_CHARACTERS or placeholder.startswith(OFFLOADED_WORDS):
+        raise ConfigError(
+            f"placeholder takes at most {MAX_PLACEHOLDER_CHARACTERS} characters "
+            f"and does not begin with {OFFLOADED_WORDS!r}, which marks an offloaded result"
+        )

@@ -7,7 +7,7 @@ import hashlib
 import re
 from typing import Final
 
-__all__ = ["is_reference", "key_segment", "reference_for"]
+__all__ = ["is_reference", "key_segment", "name_of_segment", "reference_for"]
 
 MAX_SEGMENT_CHARACTERS: Final = 64
 _PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -41,3 +41,20 @@ def key_segment(name: str) -> str:
     if 0 < len(plain) <= MAX_SEGMENT_CHARACTERS:
         return plain
     return "_-" + base64.b32encode(hashlib.sha256(data).digest()).decode("ascii").lower().rstrip("=")
+
+
+def name_of_segment(segment: str) -> str:
+    """Return the name that `key_segment` made a segment of; a hashed one, and any other text, as it is."""
+    if segment.startswith("_-"):
+        return segment
+    data = re.sub(rb"_([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), segment.encode())
+    name = data.decode("utf-8", "surrogatepass") if _is_utf8(data) else segment
+    return name if key_segment(name) == segment else segment
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from offloadkit.content import EncodedContent, encode
 from offloadkit.formats import Format
 from offloadkit.history import Standing, content_units
 from offloadkit.placeholder import Placeholder, render_cleared, render_offloaded, shown_tool
-from offloadkit.policy import Policy
+from offloadkit.policy import Decision, Policy
 from offloadkit.previews import preview
 from offloadkit.read_tool import repeat_call
 from offloadkit.results import Place, ToolResult
@@ -38,11 +38,15 @@ class Replacement:
 
 
 class Replacements:
-    """The replacements for the results of one history; the `offloadkit.policy.Costs` of a replay."""
+    """The replacements for the results of one history; the `offloadkit.policy.Costs` of a replay.
+
+    Attributes:
+        standing: Tells how a result stands in the history.
+    """
 
     def __init__(
         self,
-        standings: Mapping[Place, Standing],
+        standing: Callable[[Place], Standing],
         *,
         policy: Policy,
         counter: TokenCounter,
@@ -51,7 +55,7 @@ class Replacements:
         read_tool: str,
     ) -> None:
         """Make none yet. Without an ``archive`` old results become the bare placeholder."""
-        self._standings = standings
+        self.standing = standing
         self._policy = policy
         self._counter = counter
         self._format = message_format
@@ -71,16 +75,21 @@ class Replacements:
         made = self.for_offloading(result.place)
         return result.size if made is None else made.size
 
+    def of(self, decision: Decision) -> Replacement | None:
+        """Return what a decision puts in place of its result."""
+        place = decision.result.place
+        return self.for_clearing(place) if decision.action == "clear" else self.for_offloading(place)
+
     def for_clearing(self, place: Place) -> Replacement | None:
         """Return what a cleared result becomes; None when it cannot be replaced."""
         if place not in self._cleared:
-            self._cleared[place] = self._clear(self._standings[place])
+            self._cleared[place] = self._clear(self.standing(place))
         return self._cleared[place]
 
     def for_offloading(self, place: Place) -> Replacement | None:
         """Return what an offloaded result becomes; None when it cannot be replaced."""
         if place not in self._offloaded:
-            self._offloaded[place] = self._offload(self._standings[place])
+            self._offloaded[place] = self._offload(self.standing(place))
         return self._offloaded[place]
 
     def _clear(self, standing: Standing) -> Replacement | None:
@@ -90,7 +99,12 @@ class Replacements:
         if described is None:
             return None
         placeholder, encoded = described
-        text = render_cleared(placeholder, words=self._policy.placeholder, read_tool=self._read_tool)
+        text = render_cleared(
+            placeholder,
+            words=self._policy.placeholder,
+            read_tool=self._read_tool,
+            session=self._archive.session,
+        )
         return self._joined(standing, text, placeholder, encoded, keep_media=False)
 
     def _offload(self, standing: Standing) -> Replacement | None:
@@ -111,6 +125,7 @@ class Replacements:
             next_call=made.next_call,
             preview=made.text,
             read_tool=self._read_tool,
+            session=self._archive.session if self._archive else "",
         )
         return self._joined(standing, text, placeholder, encoded, keep_media=True)
 

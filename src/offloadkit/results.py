@@ -142,7 +142,7 @@ def name_results(messages: Sequence[MessageView]) -> dict[Place, CallView]:
     A result without an id belongs to the next unanswered call of its turn: to one without an id where there
     is one, and to one of the tool that the result names where there is one.
     """
-    calls = _Calls()
+    calls = OpenCalls()
     found: dict[Place, CallView] = {}
     for message in messages:
         calls.add(message)
@@ -153,26 +153,39 @@ def name_results(messages: Sequence[MessageView]) -> dict[Place, CallView]:
     return found
 
 
-class _Calls:
-    """The calls read so far, and which of them still wait for a result."""
+class OpenCalls:
+    """The calls read so far, and which of them still wait for a result; see `name_results`."""
 
     def __init__(self) -> None:
+        """Know no call yet."""
         self._turn = 0
         self._open_in_turn: dict[Place, CallView] = {}
-        self._open_by_id: dict[str, list[tuple[int, CallView]]] = {}
+        self._open_by_id: dict[str, tuple[tuple[int, CallView], ...]] = {}
         self._newest_by_id: dict[str, CallView] = {}
 
+    def copy(self) -> OpenCalls:
+        """Return the same calls, to go on from twice."""
+        copied = OpenCalls()
+        copied._turn = self._turn
+        copied._open_in_turn = self._open_in_turn.copy()
+        copied._open_by_id = self._open_by_id.copy()
+        copied._newest_by_id = self._newest_by_id.copy()
+        return copied
+
     def add(self, message: MessageView) -> None:
+        """Take in the calls of the next message."""
         if message.starts_turn:
             self._turn += 1
             self._open_in_turn = {}
         for call in message.calls:
             self._open_in_turn[call.place] = call
             if call.call_id:
-                self._open_by_id.setdefault(call.call_id, []).append((self._turn, call))
+                waiting = self._open_by_id.get(call.call_id, ())
+                self._open_by_id[call.call_id] = (*waiting, (self._turn, call))
                 self._newest_by_id[call.call_id] = call
 
     def answered_by(self, result: ResultView) -> CallView | None:
+        """Return the call that the next result answers, which is then no longer open."""
         call = self._first_with_id(result.call_id) if result.call_id else self._next_of_turn(result.tool)
         if call is not None:
             self._close(call)
@@ -196,5 +209,7 @@ class _Calls:
 
     def _close(self, call: CallView) -> None:
         self._open_in_turn.pop(call.place, None)
-        waiting = self._open_by_id.get(call.call_id or "", [])
-        waiting[:] = [entry for entry in waiting if entry[1].place != call.place]
+        waiting = self._open_by_id.pop(call.call_id or "", ())
+        left = tuple(entry for entry in waiting if entry[1].place != call.place)
+        if left and call.call_id:
+            self._open_by_id[call.call_id] = left

@@ -9,7 +9,7 @@ from typing import Any, Final
 from offloadkit.content import EncodedContent, encode
 from offloadkit.guard import GuardedArchive
 from offloadkit.history import arguments_text
-from offloadkit.placeholder import Placeholder
+from offloadkit.placeholder import Placeholder, seal
 from offloadkit.references import is_reference
 from offloadkit.results import CallView, Content, Place
 from offloadkit.tokens import TokenCounter
@@ -25,8 +25,11 @@ def empty_inputs(calls: Iterable[CallView], guard: GuardedArchive, counter: Toke
     return {place: mark for place, mark in marks.items() if mark is not None}
 
 
-def emptied_reference(arguments: Any) -> str | None:
-    """Return the reference in arguments that were emptied, else None."""
+def emptied_reference(arguments: Any, session: str) -> str | None:
+    """Return the reference in arguments that were emptied in this session, else None.
+
+    The seal tells them from arguments that a model wrote after their example.
+    """
     if isinstance(arguments, str):
         if not arguments.startswith('{"' + MARK):
             return None
@@ -34,19 +37,25 @@ def emptied_reference(arguments: Any) -> str | None:
             arguments = json.loads(arguments)
         except ValueError:
             return None
-    if not isinstance(arguments, dict) or len(arguments) != 1:
+    if not isinstance(arguments, dict):
         return None
     ref = arguments.get(MARK)
-    return ref if isinstance(ref, str) and is_reference(ref) else None
+    sealed = isinstance(ref, str) and is_reference(ref) and arguments == _mark(ref, session)
+    return ref if sealed else None
+
+
+def _mark(ref: str, session: str) -> dict[str, str]:
+    return {MARK: ref, "seal": seal(session, f"{MARK} {ref}")}
 
 
 def _emptied(arguments: Any, guard: GuardedArchive, counter: TokenCounter) -> Any:
     """Return JSON of the same kind as ``arguments``, text or object; None when they stay."""
-    encoded = None if emptied_reference(arguments) is not None else _encode(arguments)
+    session = guard.archive.session
+    encoded = None if emptied_reference(arguments, session) is not None else _encode(arguments)
     if encoded is None:
         return None
     ref = guard.archive.reference(encoded)
-    mark: Any = {MARK: ref}
+    mark: Any = _mark(ref, session)
     if isinstance(arguments, str):
         mark = json.dumps(mark)
     units = counter.units(encoded.text)

@@ -99,6 +99,7 @@ def _usage(
     total = Usage()
     sent_messages, sent_tokens = 0, 0
     for point in points:
+        cached = sent_tokens
         sent_tokens += sum(tokens[sent_messages:point])
         first_changed = sent_messages
         while waiting and waiting[-1].point <= point:
@@ -108,6 +109,8 @@ def _usage(
             sent_tokens += counter.tokens(units[message]) - tokens[message]
             tokens[message] = counter.tokens(units[message])
             first_changed = min(first_changed, message)
-        total += Usage(1, sent_tokens, sum(tokens[:first_changed]), sent_tokens)
+        if first_changed < sent_messages:
+            cached = sum(tokens[:first_changed])
+        total += Usage(1, sent_tokens, cached, sent_tokens)
         sent_messages = point
     return total

@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 a fault in the data or in the store, 2 wrong use.
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from typing import Any, Final
 
@@ -57,6 +58,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line and exit: every error of ours is one line on stderr, and an exit code."""
+    logging.getLogger("offloadkit").addHandler(logging.NullHandler())
     try:
         return cli.main(arguments, prog_name="offloadkit")
     except OffloadkitError as error:

@@ -10,16 +10,32 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints
 import click
 
 from offloadkit.backend import Backend
-from offloadkit.errors import ConfigError
+from offloadkit.errors import ConfigError, Denied
+from offloadkit.formats import FORMATS
 from offloadkit.policy import Policy
 from offloadkit.registry import open_backend
 
-__all__ = ["DEFAULT_SESSION", "json_option", "open_store", "policy_options", "read_policy", "session_options"]
+__all__ = [
+    "DEFAULT_SESSION",
+    "backend_option",
+    "format_option",
+    "json_option",
+    "open_store",
+    "policy_options",
+    "read_policy",
+    "session_options",
+]
 
 DEFAULT_SESSION: Final = "default"
 _C = TypeVar("_C", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+format_option = click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(list(FORMATS)),
+    help="The message format; recognised when not given.",
+)
 backend_option = click.option(
     "--backend", metavar="URL", help="The store, as a config URL.  [env: OFFLOADKIT_BACKEND]"
 )
@@ -65,14 +81,21 @@ def open_store(url: str | None) -> Backend:
     Raises:
         ConfigError: The URL cannot be meant.
     """
-    return open_backend(url or os.environ.get("OFFLOADKIT_BACKEND") or _default_url())
+    if url is None:
+        url = os.environ.get("OFFLOADKIT_BACKEND") or _default_url()
+    return open_backend(url)
 
 
 def _default_url() -> str:
     from platformdirs import user_state_path  # noqa: PLC0415  only where no store is named
 
     path = user_state_path("offloadkit") / "store"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Denied(
+            f"{path.parent} cannot be made ({error.strerror}); name a store with --backend"
+        ) from error
     return path.as_uri()
 
 

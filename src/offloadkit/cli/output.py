@@ -15,7 +15,8 @@ _T = TypeVar("_T")
 
 def print_json(value: Any, *, err: bool = False) -> None:
     """Print a value as JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2), err=err)
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    click.echo(text.encode("utf-8", "backslashreplace").decode(), err=err)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, err: bool = False) -> None:

@@ -7,7 +7,8 @@ import click
 from offloadkit.archive import Archive
 from offloadkit.cli.options import json_option, open_store, session_options
 from offloadkit.cli.output import print_json
-from offloadkit.errors import NotFound
+from offloadkit.cli.transcripts import print_bytes
+from offloadkit.errors import ConfigError, NotFound
 from offloadkit.offloader import Offloader
 from offloadkit.policy import MIN_PAGE_TOKENS, Policy
 
@@ -17,7 +18,7 @@ __all__ = ["command"]
 @click.command(name="read")
 @click.argument("ref")
 @click.option("--offset", type=int, help="First line, from 1; negative counts from the end.")
-@click.option("--limit", type=int, help="How many lines.")
+@click.option("--limit", type=click.IntRange(min=1), help="How many lines, or matches.")
 @click.option("--column", type=int, help="First character in that line, from 1.")
 @click.option("--search", help="Literal text to find.")
 @click.option("--regex", help="Regular expression (RE2) to find.")
@@ -48,6 +49,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Show a page of the stored result REF, as the agent's tool does."""
+    if search is not None and regex is not None:
+        raise ConfigError("read takes --search or --regex, not both")
     store = open_store(backend)
     try:
         if Archive(store, session=session, namespace=namespace).find(ref) is None:
@@ -72,4 +75,4 @@ def command(
     if as_json:
         print_json({"ref": ref, "answer": answer})
     else:
-        click.echo(answer)
+        print_bytes(f"{answer}\n".encode("utf-8", "backslashreplace"))

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from offloadkit.cli.options import json_option, open_store, policy_options, read_policy, session_options
+from offloadkit.cli.options import (
+    format_option,
+    json_option,
+    open_store,
+    policy_options,
+    read_policy,
+    session_options,
+)
 from offloadkit.cli.output import print_json, print_table
 from offloadkit.cli.transcripts import read_transcript
 from offloadkit.errors import Unavailable
@@ -20,9 +27,7 @@ __all__ = ["command"]
 @click.command(name="reduce")
 @click.argument("transcript")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where the reduced transcript goes.")
-@click.option(
-    "--format", "format_name", metavar="NAME", help="The message format; recognised when not given."
-)
+@format_option
 @policy_options
 @session_options
 @json_option
@@ -55,6 +60,8 @@ def command(
         comparison = with_events.compare(source.messages, format=format_name)
     finally:
         store.close()
+    if not store.caps.persistent and comparison.offloaded + comparison.cleared:
+        click.echo("offloadkit: this store ends with the command; nothing can be restored from it", err=True)
     failed = [event for event in failures if isinstance(event, StoreFailed)]
     if failed:
         raise Unavailable(

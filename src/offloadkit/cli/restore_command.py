@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from offloadkit.cli.options import json_option, open_store, session_options
+from offloadkit.cli.options import format_option, json_option, open_store, session_options
 from offloadkit.cli.output import print_json
 from offloadkit.cli.transcripts import read_transcript
 from offloadkit.errors import NotFound
@@ -17,9 +17,7 @@ __all__ = ["command"]
 @click.command(name="restore")
 @click.argument("transcript")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where the restored transcript goes.")
-@click.option(
-    "--format", "format_name", metavar="NAME", help="The message format; recognised when not given."
-)
+@format_option
 @click.option(
     "--keep-missing", is_flag=True, help="Leave placeholders whose reference does not open in place."
 )

@@ -49,8 +49,10 @@ def command(
     store = open_store(backend)
     try:
         if refs and session is not None:
-            Archive(store, session=session, namespace=namespace).delete(list(refs))
-            deleted, size = len(refs), None
+            archive = Archive(store, session=session, namespace=namespace)
+            there = [(ref, meta) for ref in dict.fromkeys(refs) if (meta := archive.find(ref)) is not None]
+            archive.delete([ref for ref, _ in there])
+            deleted, size = len(there), sum(meta.size + meta.structure for _, meta in there)
         else:
             prefix = (
                 key_segment(namespace) + "/" + (f"{key_segment(session)}/" if session is not None else "")
@@ -62,4 +64,4 @@ def command(
     if as_json:
         print_json({"deleted": deleted, "bytes": size})
     else:
-        click.echo(f"{deleted:,} results deleted" + ("" if size is None else f", {size:,} bytes"))
+        click.echo(f"{deleted:,} results deleted, {size:,} bytes")

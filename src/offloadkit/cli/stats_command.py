@@ -8,7 +8,7 @@ import click
 
 from offloadkit.cli.options import backend_option, json_option, open_store
 from offloadkit.cli.output import print_json, print_table, with_progress
-from offloadkit.references import key_segment
+from offloadkit.references import key_segment, name_of_segment
 from offloadkit.retention import objects
 
 __all__ = ["command"]
@@ -27,7 +27,7 @@ def command(backend: str | None, namespace: str | None, as_json: bool) -> None:
         prefix = "" if namespace is None else key_segment(namespace) + "/"
         for stat in with_progress(objects(store, prefix), label="Counting"):
             owner, _, rest = stat.key.partition("/")
-            key = (owner, rest.partition("/")[0])
+            key = (name_of_segment(owner), name_of_segment(rest.partition("/")[0]))
             count[key] += 1
             size[key] += stat.size
     finally:

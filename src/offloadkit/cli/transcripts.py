@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -18,9 +19,10 @@ from typing import Any, Final
 
 from offloadkit.errors import OffloadkitError
 
-__all__ = ["Transcript", "TranscriptError", "read_transcript"]
+__all__ = ["Transcript", "TranscriptError", "print_bytes", "read_transcript"]
 
 LIST_KEYS: Final = ("messages", "input", "contents")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class TranscriptError(OffloadkitError):
@@ -56,16 +58,26 @@ class Transcript:
         Raises:
             TranscriptError: It cannot be written.
         """
-        data = self.render(messages).encode("utf-8", "surrogatepass")
-        if path == "-":
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
-            return
-        target = Path(path)
+        data = self._encode(messages)
         try:
-            _write_whole(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
+            if path == "-":
+                print_bytes(data)
+            else:
+                target = Path(path).resolve()
+                _write_whole(target, gzip.compress(data, mtime=0) if target.suffix == ".gz" else data)
         except OSError as error:
-            raise TranscriptError(f"{path} cannot be written: {error.strerror}") from error
+            name = "standard output" if path == "-" else path
+            raise TranscriptError(f"{name} cannot be written: {error.strerror or error}") from error
+
+    def _encode(self, messages: list[Any]) -> bytes:
+        """Return the text in UTF-8; half a surrogate pair stays the escape that it came as."""
+        try:
+            text = self.render(messages)
+        except TypeError as error:
+            raise TranscriptError(
+                "the transcript holds a value that JSON cannot hold, such as bytes that a program offloaded"
+            ) from error
+        return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode("utf-8")
 
 
 def read_transcript(path: str) -> Transcript:
@@ -96,6 +108,8 @@ def _parse(path: str, text: str) -> Transcript:
         raise TranscriptError(f"{path} is nested too deeply") from error
     except json.JSONDecodeError as error:
         return _parse_lines(path, text, error)
+    except ValueError as error:
+        raise TranscriptError(f"{path} holds a number that is too long: {error}") from error
     if isinstance(document, list):
         return Transcript(document)
     if isinstance(document, dict):
@@ -116,7 +130,7 @@ def _parse_lines(path: str, text: str, whole: json.JSONDecodeError) -> Transcrip
     for number, line in lines:
         try:
             messages.append(json.loads(line))
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             if number == 1 or not messages:
                 raise TranscriptError(f"{path} is not JSON: {whole.msg} in line {whole.lineno}") from whole
             raise TranscriptError(f"{path} is not JSON Lines: line {number:,} is not JSON") from error
@@ -125,12 +139,25 @@ def _parse_lines(path: str, text: str, whole: json.JSONDecodeError) -> Transcrip
     return Transcript(messages, is_lines=True)
 
 
+def print_bytes(data: bytes) -> None:
+    """Write to standard output. Raises `OSError` when there is none, or it is full."""
+    if sys.stdout is None:
+        raise OSError("it is closed")
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def _write_whole(target: Path, data: bytes) -> None:
+    """Write a file at once; what is no file, such as a pipe, is written to as it is."""
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(name, 0o666 & ~_umask())  # noqa: PTH101  mkstemp makes it private; a transcript is a file of the user's
+        os.chmod(name, mode)  # noqa: PTH101  mkstemp makes it private
         os.replace(name, target)  # noqa: PTH105
     except BaseException:
         os.unlink(name)  # noqa: PTH108
