@@ -1,4 +1,4 @@
-"""The four laws, over generated histories of both formats and any policy."""
+"""The four laws, over generated histories of every format and any policy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import json
 from typing import Any
 
 import pytest
-from formats.histories import anthropic_histories, openai_chat_histories
+from formats.histories import (
+    anthropic_histories,
+    bedrock_converse_histories,
+    gemini_histories,
+    openai_chat_histories,
+    openai_responses_histories,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +48,9 @@ POLICIES = st.builds(
 HISTORIES = st.one_of(
     st.tuples(st.just("openai-chat"), openai_chat_histories(texts=TEXTS)),
     st.tuples(st.just("anthropic-messages"), anthropic_histories(texts=TEXTS)),
+    st.tuples(st.just("openai-responses"), openai_responses_histories(texts=TEXTS)),
+    st.tuples(st.just("gemini"), gemini_histories(texts=TEXTS)),
+    st.tuples(st.just("bedrock-converse"), bedrock_converse_histories(texts=TEXTS)),
 )
 History = tuple[str, list[Any]]
 
@@ -84,7 +93,7 @@ def test_reducing_before_every_model_call_equals_reducing_at_once(history: Histo
     offloader = offloader_for(policy)
     stepwise: list[Any] = []
     for message in messages:
-        if message["role"] == "assistant":
+        if format_named(name).views([*stepwise, message])[-1].starts_turn:
             stepwise = offloader.reduce(stepwise, format=name)
         stepwise.append(message)
 

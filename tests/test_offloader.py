@@ -466,7 +466,9 @@ def test_async_twins_do_the_same(offloader: Offloader) -> None:
         async with offloader:
             shown = await offloader.aoffload(BIG, tool="t")
             reduced = await offloader.areduce(messages)
-            return shown, reduced, await offloader.aread(reference(shown)), await offloader.arestore(reduced)
+            page = await offloader.read_tool.acall({"ref": reference(shown)})
+            assert page == await offloader.aread(reference(shown))
+            return shown, reduced, page, await offloader.arestore(reduced)
 
     shown, reduced, page, restored = anyio.run(run)
 

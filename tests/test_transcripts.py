@@ -31,7 +31,13 @@ TIGHT = Policy(
     clear_tool_inputs=True,
 )
 POLICIES = {"default": Policy(), "frugal": Policy.frugal(), "tight": TIGHT}
-WIRE = [*wire_histories("openai-chat", "messages"), *wire_histories("anthropic-messages", "messages")]
+WIRE = [
+    *wire_histories("openai-chat", "messages"),
+    *wire_histories("anthropic-messages", "messages"),
+    *wire_histories("openai-responses", "input"),
+    *wire_histories("gemini", "contents"),
+    *wire_histories("bedrock-converse", "messages"),
+]
 
 
 def load(path: Path) -> Any:
@@ -89,10 +95,11 @@ def test_a_recorded_request_body_reduced_step_by_step_equals_at_once(
     messages: list[Any], policy: Policy
 ) -> None:
     offloader = Offloader("memory://", session="s", policy=policy)
+    message_format = detect(messages)
     stepwise: list[Any] = []
     for message in messages:
-        if message["role"] == "assistant":
-            stepwise = offloader.reduce(stepwise, format=detect(messages).name)
+        if message_format.views([*stepwise, message])[-1].starts_turn:
+            stepwise = offloader.reduce(stepwise, format=message_format.name)
         stepwise.append(message)
 
     assert offloader.reduce(stepwise) == offloader.reduce(messages)

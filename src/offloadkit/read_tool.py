@@ -120,6 +120,12 @@ class ReadTool:
             _log.exception("the read tool failed")
             return f"{self.name} failed because of a fault in the program; asking again will not help."
 
+    async def acall(self, arguments: Any = None) -> str:
+        """Do as `call` does, in a worker thread."""
+        from anyio import to_thread  # noqa: PLC0415  anyio is loaded by those who use it
+
+        return await to_thread.run_sync(self.call, arguments)
+
 
 def parse_arguments(raw: Any) -> ReadRequest | str:
     """Return the request that a model's arguments stand for, or words that say what to send instead."""
