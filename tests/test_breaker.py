@@ -45,6 +45,12 @@ def test_each_failure_doubles_the_pause_up_to_the_longest() -> None:
     assert [breaker.failed() for _ in range(4)] == [1, 2, 4, 5]
 
 
+def test_a_store_that_fails_for_ever_is_counted_for_ever() -> None:
+    breaker = CircuitBreaker(pause=1, longest_pause=5, clock=Clock())
+
+    assert {breaker.failed() for _ in range(2_000)} == {1, 2, 4, 5}
+
+
 def test_a_success_closes_it_and_tells_of_the_recovery_once() -> None:
     breaker = CircuitBreaker(clock=Clock())
     breaker.failed()

@@ -48,7 +48,8 @@ def test_a_cleared_result_leaves_one_line_that_says_what_it_was_and_how_to_get_i
 def test_an_offloaded_result_leaves_a_header_of_the_same_shape_and_its_preview() -> None:
     assert offloaded(SEARCH, "a\nb", "offset=13") == (
         "[Tool result offloaded] 5,214 tokens, 480 lines of search_code. Below: first 12 and last 8 lines. "
-        'read_offloaded(ref="abcdefgh234567ab") returns all of it; add offset=13 to read on. (seal fdc23c)\na\nb'
+        'read_offloaded(ref="abcdefgh234567ab") returns all of it; add offset=13 to read on. (seal fdc23c)'
+        "\na\nb"
     )
 
 

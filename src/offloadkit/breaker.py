@@ -5,8 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
 
 __all__ = ["CircuitBreaker"]
+
+MAX_DOUBLINGS: Final = 30
 
 
 class CircuitBreaker:
@@ -52,7 +55,8 @@ class CircuitBreaker:
         """Note a failure and return for how many seconds the store is left alone."""
         with self._lock:
             self._failures += 1
-            pause = min(self._pause * 2 ** (self._failures - 1), self._longest_pause)
+            doubled: float = self._pause * 2 ** min(self._failures - 1, MAX_DOUBLINGS)
+            pause = min(doubled, self._longest_pause)
             self._open_until = self._clock() + pause
             return pause
 

@@ -52,8 +52,7 @@ def content_of(value: Any, split: Callable[[Any], Content]) -> Content:
     A value that JSON cannot hold (a model, a date, a set) becomes some readable text of it.
     """
     if isinstance(value, bytes | bytearray):
-        text = encode(Content(bytes(value)))
-        return Content(bytes(value), (((), text.text),)) if text else Content(bytes(value))
+        return Content(bytes(value), (((), _encode_bytes(bytes(value)).text),))
     content = split(value)
     if isinstance(value, str | list) or encode(content) is not None:
         return content

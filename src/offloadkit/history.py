@@ -55,11 +55,11 @@ class History:
     calls: dict[Place, CallView] = field(default_factory=dict)
     standings: dict[Place, Standing] = field(default_factory=dict)
 
-    def views(self, start: int = 0) -> list[MessageView]:
+    def views(self, start: int = 0, stop: int | None = None) -> list[MessageView]:
         """Return the facts of the messages from ``start`` on, which is 0 or starts a turn."""
-        if start == 0:
+        if start == 0 and stop is None:
             return self.message_format.views(self.messages)
-        return [_moved(view, start) for view in self.message_format.views(self.messages[start:])]
+        return [_moved(view, start) for view in self.message_format.views(self.messages[start:stop])]
 
     def call_at(self, place: Place) -> CallView:
         """Return the call at a place, whenever it was read."""
@@ -133,7 +133,7 @@ class HistoryReader:
         standing = self._standing(view, call)
         history.standings[view.place] = standing
         if standing.result.state in {"whole", "offloaded"}:
-            self._whole[view.place] = (standing.result, call and call.place)
+            self._whole[view.place] = (standing.result, call.place if call else None)
         return standing.result
 
     def _standing(self, view: ResultView, call: CallView | None) -> Standing:
