@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,21 +59,24 @@ def walk(offloader: Offloader, ref: str) -> int:
 
 def measure(url: str, rounds: int) -> dict[str, float]:
     """Return the figures of one store."""
+    texts = {"100 KB": log(100_000), "1 MB": log(1_000_000), "10 MB": log(10_000_000)}
+    pages: dict[str, list[float]] = {name: [] for name in texts}
+    walks: dict[str, list[float]] = {"100 KB": [], "1 MB": []}
+    searches: list[float] = []
     with Offloader(url, session="benchmark", policy=POLICY) as offloader:
-        texts = {"100 KB": log(100_000), "1 MB": log(1_000_000), "10 MB": log(10_000_000)}
         refs = {name: stored(offloader, text) for name, text in texts.items()}
-        pages: dict[str, list[float]] = {name: [] for name in texts}
-        searches: list[float] = []
         for number in range(rounds):
             for name, ref in refs.items():
                 line = texts[name].count("\n") * (number + 1) // (rounds + 1)
-                pages[name].append(seconds(lambda ref=ref, line=line: offloader.read(ref, offset=line)))  # type: ignore[misc]
-            searches.append(seconds(lambda: offloader.read(refs["10 MB"], search="not in there")))
-        walks = {name: seconds(lambda name=name: walk(offloader, refs[name])) for name in ("100 KB", "1 MB")}  # type: ignore[misc]
+                pages[name].append(seconds(partial(offloader.read, ref, offset=line)))
+            for name, times in walks.items():
+                times.append(seconds(partial(walk, offloader, refs[name])))
+            searches.append(seconds(partial(offloader.read, refs["10 MB"], search="not in there")))
     page = {name: statistics.median(times) for name, times in pages.items()}
+    walked = {name: statistics.median(times) / len(texts[name]) for name, times in walks.items()}
     return {
         "page of 10 MB / page of 100 KB": page["10 MB"] / page["100 KB"],
-        "walk of 1 MB / walk of 100 KB, by byte": walks["1 MB"] / walks["100 KB"] / 10,
+        "walk of 1 MB / walk of 100 KB, by byte": walked["1 MB"] / walked["100 KB"],
         "literal search, MB/s": len(texts["10 MB"]) / 1e6 / statistics.median(searches),
     }
 
