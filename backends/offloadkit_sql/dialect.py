@@ -18,6 +18,7 @@ from offloadkit.errors import (
     Unavailable,
 )
 from offloadkit.url import BackendURL, Option
+from offloadkit_sql.statements import Statements
 
 __all__ = ["COMMON_OPTIONS", "Dialect", "Rows", "check_url", "failure"]
 
@@ -49,6 +50,7 @@ class Dialect(Protocol):
         rests_for_fork: True where a child forked in the middle of a call would hang.
         begin: The statement that begins a transaction that will write.
         lock: What a SELECT ends with to lock its rows and pass over those that others hold.
+        slice: The expression for ``tail`` bytes of ``data`` from ``head``, counted from 1.
     """
 
     place: str
@@ -57,6 +59,7 @@ class Dialect(Protocol):
     rests_for_fork: bool
     begin: str
     lock: str
+    slice: str
 
     def engine(self) -> Engine:
         """Make an engine whose connections commit by themselves. No I/O."""
@@ -64,6 +67,10 @@ class Dialect(Protocol):
 
     def prepare_database(self, connection: Any, /) -> None:
         """Do what has to be done before the first table is made."""
+        ...
+
+    def fetch_slice(self, connection: Any, statements: Statements, parameters: Mapping[str, Any]) -> Rows:
+        """Return size and part of one row, by the parameters of `Statements.read_slice`."""
         ...
 
     def fetch(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Rows:
@@ -86,8 +93,14 @@ class Dialect(Protocol):
         """Say whether the connection can be used again after ``error``."""
         ...
 
-    def is_deadlock(self, error: BaseException, /) -> bool:
-        """Say whether the transaction was sacrificed to another one and may simply be repeated."""
+    def may_repeat(self, error: BaseException, failures: int, seconds: float, /) -> bool:
+        """Say whether what failed, and changed nothing, may simply be tried again.
+
+        Args:
+            error: Of the last attempt.
+            failures: How many attempts failed.
+            seconds: Time since the first failure.
+        """
         ...
 
     def failure(self, error: BaseException) -> BackendError:

@@ -26,6 +26,7 @@ from offloadkit.url import BackendURL, Option
 from offloadkit_sql.backend import SQLBackend
 from offloadkit_sql.chunks import CHUNK_BYTES
 from offloadkit_sql.dialect import COMMON_OPTIONS, Rows, check_url, failure
+from offloadkit_sql.statements import Statements
 
 __all__ = ["MySQL", "MySQLBackend"]
 
@@ -91,6 +92,7 @@ class MySQL:
     rests_for_fork = False
     begin = "BEGIN"
     lock = "FOR UPDATE SKIP LOCKED"
+    slice = "substr(data, :head, :tail)"
 
     def __init__(
         self, url: URL, options: Mapping[str, Any], *, timeout: float = 2.0, pool_size: int = 5
@@ -128,6 +130,10 @@ class MySQL:
     def prepare_database(self, _connection: Any) -> None:
         """Do nothing: a database is there, or it is not."""
 
+    def fetch_slice(self, connection: Any, statements: Statements, parameters: Mapping[str, Any]) -> Rows:
+        """Return size and part of one row."""
+        return self.fetch(connection, statements.read_slice, parameters)
+
     def fetch(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Rows:
         """Run a statement and return its rows."""
         with connection.cursor() as cursor:
@@ -159,9 +165,9 @@ class MySQL:
         answered = isinstance(error, pymysql.MySQLError) and 1000 <= _code(error) < 2000
         return answered and connection.open and _code(error) not in {1053, 1927}
 
-    def is_deadlock(self, error: BaseException) -> bool:
-        """Say whether the transaction was sacrificed to another one."""
-        return _code(error) == _DEADLOCK
+    def may_repeat(self, error: BaseException, failures: int, _seconds: float) -> bool:
+        """Say yes once for a transaction that was sacrificed to another one."""
+        return failures == 1 and _code(error) == _DEADLOCK
 
     def failure(self, error: BaseException) -> BackendError:
         """Return what to raise for a driver's error."""

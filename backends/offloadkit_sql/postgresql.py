@@ -26,6 +26,7 @@ from offloadkit.url import BackendURL, Option
 from offloadkit_sql.backend import SQLBackend
 from offloadkit_sql.chunks import CHUNK_BYTES
 from offloadkit_sql.dialect import COMMON_OPTIONS, Rows, check_url, failure
+from offloadkit_sql.statements import Statements
 from offloadkit_sql.watching import WatchedConnection
 
 __all__ = ["PostgreSQL", "PostgreSQLBackend"]
@@ -108,6 +109,7 @@ class PostgreSQL:
     rests_for_fork = False
     begin = "BEGIN"
     lock = "FOR UPDATE SKIP LOCKED"
+    slice = "substr(data, :head, :tail)"
 
     def __init__(
         self, arguments: Mapping[str, Any], *, timeout: float = 2.0, pool_size: int = 5, prepare: bool = True
@@ -138,6 +140,10 @@ class PostgreSQL:
     def prepare_database(self, _connection: Any) -> None:
         """Do nothing: a database is there, or it is not."""
 
+    def fetch_slice(self, connection: Any, statements: Statements, parameters: Mapping[str, Any]) -> Rows:
+        """Return size and part of one row."""
+        return self.fetch(connection, statements.read_slice, parameters)
+
     def fetch(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Rows:
         """Run a statement and return its rows, in binary: as text, each byte would come as two characters."""
         return connection.execute(statement, parameters, binary=True).fetchall()  # type: ignore[no-any-return]
@@ -163,9 +169,9 @@ class PostgreSQL:
         """Say whether the connection is open and waits for nothing."""
         return not connection.closed and connection.info.transaction_status != TransactionStatus.ACTIVE
 
-    def is_deadlock(self, error: BaseException) -> bool:
-        """Say whether the transaction was sacrificed to another one."""
-        return getattr(error, "sqlstate", None) in _DEADLOCKS
+    def may_repeat(self, error: BaseException, failures: int, _seconds: float) -> bool:
+        """Say yes once for a transaction that was sacrificed to another one."""
+        return failures == 1 and getattr(error, "sqlstate", None) in _DEADLOCKS
 
     def failure(self, error: BaseException) -> BackendError:
         """Return what to raise for a driver's error."""

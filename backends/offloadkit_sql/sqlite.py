@@ -26,11 +26,19 @@ from offloadkit.url import BackendURL, Option
 from offloadkit_sql.backend import SQLBackend
 from offloadkit_sql.chunks import CHUNK_BYTES
 from offloadkit_sql.dialect import COMMON_OPTIONS, Rows, check_url, failure
+from offloadkit_sql.statements import Statements
 
 __all__ = ["SQLite", "SQLiteBackend"]
 
 PAGE_BYTES: Final = 16 * 1024
 """Measured against the usual 4 KB: a range of 10 MB in half the time, a put of 10 MB in two thirds."""
+
+LARGE_BYTES: Final = 32 * 1024
+"""Above this, substr() costs more than opening the value: it copies the whole of it first."""
+
+BUSY_SECONDS: Final = 0.02
+"""How long SQLite itself waits for a lock. It looks ever more rarely, up to ten times a second, which beside
+busy writers is not often enough; so after this time the call begins anew, until the timeout."""
 
 RECLAIM_PAGES: Final = 256
 """Pages that one transaction gives back (4 MiB), so that other writers get their turn. Fewer than that
@@ -91,6 +99,7 @@ class SQLite:
     rests_for_fork = True
     begin = "BEGIN IMMEDIATE"
     lock = ""
+    slice = f"CASE WHEN length(data) <= {LARGE_BYTES} THEN substr(data, :head, :tail) END"
 
     def __init__(
         self, path: Path | None, *, timeout: float = 2.0, pool_size: int = 5, synchronous: str = "full"
@@ -107,7 +116,11 @@ class SQLite:
         engine = create_engine(
             URL.create("sqlite+pysqlite", database=str(self._path) if self._path else None),
             poolclass=NullPool if self._path else StaticPool,
-            connect_args={"timeout": self._timeout, "isolation_level": None, "check_same_thread": False},
+            connect_args={
+                "timeout": min(BUSY_SECONDS, self._timeout),
+                "isolation_level": None,
+                "check_same_thread": False,
+            },
             paramstyle="named",
             pool_reset_on_return=None,
             hide_parameters=True,
@@ -122,7 +135,29 @@ class SQLite:
         # Both of no effect once the file has its first page, which the switch to WAL writes.
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        self._switch_to_wal(connection)
+        try:
+            self._patiently(connection, "PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # A file that may only be read is read as it is.
+            if not isinstance(self.failure(error), Denied):
+                raise
+
+    def fetch_slice(self, connection: Any, statements: Statements, parameters: Mapping[str, Any]) -> Rows:
+        """Return size and part of one row; of a large value only the pages wanted are read."""
+        rows: Rows = connection.execute(statements.read_slice, parameters).fetchall()
+        if rows and rows[0][1] is None and rows[0][0] > LARGE_BYTES:
+            return self._fetch_slice_of_large(connection, statements, parameters)
+        return rows
+
+    def _fetch_slice_of_large(
+        self, connection: Any, statements: Statements, parameters: Mapping[str, Any]
+    ) -> Rows:
+        # One transaction: the number of a deleted row may be given to another one.
+        connection.execute("BEGIN")
+        found = connection.execute(statements.row_number, parameters).fetchall()
+        rows = [(size, _part(connection, statements.table, row, parameters)) for row, size in found]
+        connection.execute("COMMIT")
+        return rows
 
     def fetch(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Rows:
         """Run a statement and return its rows."""
@@ -157,9 +192,9 @@ class SQLite:
         """Say no for a connection that was closed: nothing else stays behind in one."""
         return not isinstance(error, sqlite3.ProgrammingError)
 
-    def is_deadlock(self, _error: BaseException) -> bool:
-        """Say no: writers wait for each other before they read."""
-        return False
+    def may_repeat(self, error: BaseException, _failures: int, seconds: float) -> bool:
+        """Say yes while another connection holds the lock and the timeout is not over."""
+        return isinstance(self.failure(error), Unavailable) and seconds < self._timeout
 
     def failure(self, error: BaseException) -> BackendError:
         """Return what to raise for a driver's error."""
@@ -173,19 +208,23 @@ class SQLite:
         return failure(kind, self.place, getattr(error, "sqlite_errorname", type(error).__name__))
 
     def _configure(self, connection: sqlite3.Connection, _record: object) -> None:
-        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        self._patiently(connection, f"PRAGMA synchronous = {self._synchronous}")
 
-    def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch once and for all. SQLite does not wait here by itself when others do the same."""
+    def _patiently(self, connection: sqlite3.Connection, statement: str) -> None:
+        """Run a statement for which SQLite waits too briefly while others set up the same file."""
         give_up = time.monotonic() + self._timeout
         while True:
             try:
-                connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                connection.execute(statement).fetchone()
                 return
             except sqlite3.OperationalError as error:
-                kind = type(self.failure(error))
-                if kind is Denied:
-                    return  # a file that may only be read is read as it is
-                if kind is not Unavailable or time.monotonic() > give_up:
+                if not isinstance(self.failure(error), Unavailable) or time.monotonic() > give_up:
                     raise
                 time.sleep(0.01)
+
+
+def _part(connection: sqlite3.Connection, table: str, row: int, parameters: Mapping[str, Any]) -> bytes:
+    with connection.blobopen(table, "data", row, readonly=True) as blob:
+        start = min(parameters["head"] - 1, len(blob))
+        blob.seek(start)
+        return blob.read(min(parameters["tail"], len(blob) - start))

@@ -20,9 +20,8 @@ _READ_START = """
     SELECT object_size, data FROM {table}
     WHERE object_key = :key AND chunk_number < {window_chunks} ORDER BY chunk_number
 """
-_READ_WITHIN_CHUNK = """
-    SELECT object_size, substr(data, :head, :tail) FROM {table}
-    WHERE object_key = :key AND chunk_number = :first
+_READ_SLICE = """
+    SELECT object_size, {slice} FROM {table} WHERE object_key = :key AND chunk_number = :first
 """
 _READ_CHUNKS = """
     SELECT object_size, substr(
@@ -33,6 +32,7 @@ _READ_CHUNKS = """
     FROM {table}
     WHERE object_key = :key AND chunk_number BETWEEN :first AND :last ORDER BY chunk_number
 """
+_ROW_NUMBER = "SELECT rowid, object_size FROM {table} WHERE object_key = :key AND chunk_number = :first"
 _SIZE = "SELECT object_size FROM {table} WHERE object_key = :key AND chunk_number = 0"
 _STAT = """
     SELECT object_key, object_size, meta, expires_at, created_at FROM {table}
@@ -54,10 +54,12 @@ class Statements:
     """Every statement over one table, as text that one driver takes.
 
     Attributes:
+        table: The table's name.
         insert: One row; parameters as `chunks.rows_of` makes them.
         read_start: ``key``. The first window, whole.
-        read_within_chunk: The parameters of `chunks.Window`, of one row.
-        read_chunks: The parameters of `chunks.Window`, of several rows.
+        read_slice: ``key`` and what `chunks.window` returns for a part of one row.
+        read_chunks: ``key`` and what `chunks.window` returns for several rows.
+        row_number: SQLite's number of a row, and the size; ``key`` and ``first``.
         size: ``key``. No row where there is no such object.
         stat: ``key``.
         list: ``after``, ``prefix``, ``beyond`` (the first text past the prefix) and ``limit``.
@@ -65,10 +67,10 @@ class Statements:
         expired: ``now`` and ``limit``; locks what it finds where the database can.
     """
 
-    def __init__(self, table: str, dialect: SQLAlchemyDialect, *, lock: str) -> None:
+    def __init__(self, table: str, dialect: SQLAlchemyDialect, *, lock: str, slice_: str) -> None:
         def compiled(statement: str) -> str:
             filled = statement.format(
-                table=table, lock=lock, window_chunks=WINDOW_CHUNKS, chunk_bytes=CHUNK_BYTES
+                table=table, lock=lock, slice=slice_, window_chunks=WINDOW_CHUNKS, chunk_bytes=CHUNK_BYTES
             )
             return str(text(" ".join(filled.split())).compile(dialect=dialect))
 
@@ -76,10 +78,12 @@ class Statements:
             names = ", ".join(f":key{number}" for number in range(count))
             return compiled(_DELETE.replace("{keys}", names))
 
+        self.table = table
         self.insert = compiled(_INSERT)
         self.read_start = compiled(_READ_START)
-        self.read_within_chunk = compiled(_READ_WITHIN_CHUNK)
+        self.read_slice = compiled(_READ_SLICE)
         self.read_chunks = compiled(_READ_CHUNKS)
+        self.row_number = compiled(_ROW_NUMBER)
         self.size = compiled(_SIZE)
         self.stat = compiled(_STAT)
         self.list = compiled(_LIST)

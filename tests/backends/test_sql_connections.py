@@ -144,7 +144,7 @@ class TestSharing:
     def test_a_deadlock_is_tried_once_more(
         self, backend: SQLBackend, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(backend._dialect, "is_deadlock", lambda _error: True)
+        monkeypatch.setattr(backend._dialect, "may_repeat", lambda _error, failures, _seconds: failures == 1)
         attempts: list[int] = []
 
         def fail_once(_connection: Any) -> str:
@@ -156,7 +156,7 @@ class TestSharing:
         assert backend._connections.run(fail_once) == "done"
 
     def test_what_fails_twice_fails(self, backend: SQLBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(backend._dialect, "is_deadlock", lambda _error: True)
+        monkeypatch.setattr(backend._dialect, "may_repeat", lambda _error, failures, _seconds: failures == 1)
         attempts: list[int] = []
 
         def fail(_connection: Any) -> None:

@@ -257,9 +257,10 @@ class TestLocks:
         backend = opened("postgresql://u@127.0.0.1:1/d")
         dialect = backend._dialect
 
-        assert dialect.is_deadlock(psycopg.errors.DeadlockDetected())
-        assert dialect.is_deadlock(psycopg.errors.SerializationFailure())
-        assert not dialect.is_deadlock(psycopg.errors.LockNotAvailable())
+        assert dialect.may_repeat(psycopg.errors.DeadlockDetected(), 1, 0.0)
+        assert dialect.may_repeat(psycopg.errors.SerializationFailure(), 1, 0.0)
+        assert not dialect.may_repeat(psycopg.errors.DeadlockDetected(), 2, 0.0)
+        assert not dialect.may_repeat(psycopg.errors.LockNotAvailable(), 1, 0.0)
 
 
 class TestRefusals:

@@ -33,7 +33,7 @@ def backend(path: Path) -> Iterator[SQLBackend]:
         ("synchronous", 2),
         ("auto_vacuum", 2),
         ("page_size", 16384),
-        ("busy_timeout", 2000),
+        ("busy_timeout", 20),
     ],
 )
 def test_how_a_connection_is_set_up(backend: SQLBackend, pragma: str, value: object) -> None:
