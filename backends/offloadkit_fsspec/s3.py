@@ -147,6 +147,10 @@ class S3Backend:
 
     def list(self, prefix: str = "", *, cursor: str | None = None, limit: int = 1000) -> Page:
         """Return one page of keys and sizes: S3 lists no metadata. Objects that others made are left out."""
+        folder, slash, _ = prefix.rpartition("/")
+        if slash and not _is_key(folder):
+            self._engine.check_open()
+            return Page(())
         root = self._settings.prefix
         after = root + cursor if cursor else ""
         listing = self._call(None, lambda engine: engine.list(root + prefix, after=after, limit=limit))

@@ -32,7 +32,7 @@ from botocore.loaders import create_loader
 from s3fs import S3FileSystem
 
 from offloadkit_fsspec.failures import Failure, error_for
-from offloadkit_fsspec.loop_thread import LoopThread
+from offloadkit.loop_thread import LoopThread
 from offloadkit_fsspec.s3_engine import Head, Listing
 from offloadkit_fsspec.s3_settings import S3Settings
 

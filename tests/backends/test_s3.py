@@ -131,7 +131,14 @@ def test_objects_of_others_are_passed_over(
     assert found == ["m"]
 
 
-def test_a_put_is_one_request_with_its_metadata(
+@pytest.mark.parametrize("odd", ["A", "a//", "/", "\u00e9", "a b", "..", "../", "a/../a", "%", "*", "\n"])
+def test_no_key_begins_like_that(opened: Callable[..., S3Backend], scheme: str, odd: str) -> None:
+    backend = opened(scheme)
+    backend.put("a/b", b"data")
+    assert backend.list(odd).items == ()
+
+
+def test_metadata_is_part_of_the_object(
     opened: Callable[..., S3Backend], scheme: str, moto: str, prefix: str
 ) -> None:
     backend = opened(scheme)

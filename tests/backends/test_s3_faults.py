@@ -198,6 +198,14 @@ def test_a_read_is_one_request(stub: StubServer, backend: S3Backend, start: int,
     assert len(stub.requests) == 1
 
 
+def test_a_put_is_one_request(stub: StubServer, backend: S3Backend) -> None:
+    stub.script = SmallS3()
+    backend.put("a", b"data", meta=b"meta")
+    stub.requests.clear()
+    backend.put("b", b"data", meta=b"meta", expires_at=4_000_000_000.0)
+    assert [request.method for request in stub.requests] == ["PUT"]
+
+
 @pytest.mark.parametrize("call_name", ["read", "range"])
 def test_half_an_answer_is_no_answer(stub: StubServer, backend: S3Backend, call_name: str) -> None:
     small = SmallS3()
