@@ -184,7 +184,7 @@ class SQLBackend:
         size = rows[0][0] if rows else self._size(key)
         # SQLite: a part of an empty value is NULL.
         part = rows[0][1] or b"" if len(rows) == 1 else b"".join([row[1] for row in rows])
-        if len(part) != max(min(stop, size) - start, 0):
+        if start + len(part) != min(stop, size) and start < size:
             raise Corrupt(f"rows of an object of {size} bytes are missing in {self._dialect.place}", key=key)
         return size, part
 
