@@ -32,6 +32,7 @@ class Progress:
         only_format: True when the messages can be of no other format, whatever follows.
         imprints: Of the messages up to there.
         contents: What stands in place of results that left.
+        cleared_calls: The calls that those of them answer that were cleared.
         refs: The references in those contents.
         waiting: Decisions that could not be carried out because the store failed.
     """
@@ -42,17 +43,28 @@ class Progress:
     only_format: bool = False
     imprints: list[Any] = field(default_factory=list)
     contents: dict[Place, Any] = field(default_factory=dict)
+    cleared_calls: list[Place] = field(default_factory=list)
     refs: set[str] = field(default_factory=set)
     waiting: dict[Place, Decision] = field(default_factory=dict)
 
     def fits(self, messages: Sequence[Any]) -> bool:
         """Say whether these messages begin with those that were read, unchanged."""
-        return isinstance(messages, list | tuple) and self.imprints == list(messages[: len(self.imprints)])
+        return self.imprints == list(messages[: len(self.imprints)])
+
+    def fork(self) -> Progress:
+        """Return one that goes on from here by itself, though not for another call."""
+        return Progress(
+            self.message_format,
+            self.reader.fork(),
+            self.walk.fork(),
+            contents=self.contents.copy(),
+            cleared_calls=self.cleared_calls.copy(),
+        )
 
     def settle(
         self, decisions: Iterable[Decision], stored: Mapping[Place, Replacement], replacements: Replacements
     ) -> None:
-        """Remember what stands in place of results that were decided on in front of the last turn."""
+        """Remember what stands in place of results that were decided on."""
         for place, decision in {decision.result.place: decision for decision in decisions}.items():
             made = replacements.of(decision) if place in stored else None
             if made is None:
@@ -64,6 +76,8 @@ class Progress:
             if made.placeholder is not None:
                 self.refs.add(made.placeholder.ref)
             if decision.action == "clear":
+                if (call := replacements.standing(place).call) is not None:
+                    self.cleared_calls.append(call.place)
                 self.reader.forget(place)
 
     def advance(self, messages: Sequence[Any], views: Sequence[MessageView]) -> None:
