@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -63,9 +64,9 @@ def test_both_engines_and_a_dictionary_stay_the_same(moto: str) -> None:
 
 
 @pytest.fixture
-def prefix(request: pytest.FixtureRequest) -> str:
+def prefix() -> str:
     """A place in the bucket that no other test uses."""
-    return "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    return f"test-{uuid.uuid4().hex}"
 
 
 @pytest.fixture
