@@ -19,6 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "url": {"errors"},
     "backend": {"errors", "url"},
     "breaker": set(),
+    "loop_thread": {"errors"},
     "references": set(),
     "events": set(),
     "statistics": {"events"},
@@ -74,7 +75,7 @@ ALLOWED: dict[str, set[str]] = {
     "__init__": {"backend", "errors", "offloader", "policy", "registry"},
     "__main__": {"cli"},
 }
-BACKENDS_MAY_IMPORT = {"backend", "errors", "url"}
+BACKENDS_MAY_IMPORT = {"backend", "errors", "loop_thread", "url"}
 OUTER = {"cli", "testing", "integrations"}
 
 

@@ -31,8 +31,8 @@ from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.loaders import create_loader
 from s3fs import S3FileSystem
 
-from offloadkit_fsspec.failures import Failure, error_for
 from offloadkit.loop_thread import LoopThread
+from offloadkit_fsspec.failures import Failure, error_for
 from offloadkit_fsspec.s3_engine import Head, Listing
 from offloadkit_fsspec.s3_settings import S3Settings
 

@@ -12,9 +12,9 @@ from key_value.aio.protocols.key_value import AsyncKeyValue
 
 from offloadkit.backend import Caps, Page, Stat, check_range
 from offloadkit.errors import BackendError
+from offloadkit.loop_thread import LoopThread
 from offloadkit.url import BackendURL, Option
 from offloadkit_keyvalue.faults import error_for
-from offloadkit_keyvalue.loop_thread import LoopThread
 from offloadkit_keyvalue.objects import Objects
 from offloadkit_keyvalue.stores import store_maker
 

@@ -1,4 +1,7 @@
-"""An event loop in a thread of its own: an asynchronous store belongs to one loop for all its life."""
+"""An event loop in a thread of its own: for backends over a client that is asynchronous underneath.
+
+Such a client belongs to one loop for all its life, while a backend is called from any thread and any loop.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,8 @@ class LoopThread:
 
     def __init__(self) -> None:
         """Start the thread."""
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="offloadkit-keyvalue", daemon=True
-        )
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="offloadkit-loop", daemon=True)
         self._thread.start()
         self._closing = threading.Lock()
         self._open = True
@@ -33,21 +34,21 @@ class LoopThread:
         with self._closing:
             if not self._open:
                 work.close()
-                raise BackendError("the key-value store was closed")
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+                raise BackendError("this backend was closed")
+            future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result()
         except CancelledError:
-            raise BackendError("the key-value store was closed during the call") from None
+            raise BackendError("this backend was closed during the call") from None
 
     def close(self, last: Coroutine[Any, Any, object]) -> None:
         """Cancel what is running, run ``last``, and end the thread."""
         with self._closing:
             self._open = False
-        asyncio.run_coroutine_threadsafe(_cancel_others(last), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        asyncio.run_coroutine_threadsafe(_cancel_others(last), self.loop).result()
+        self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
-        self._loop.close()
+        self.loop.close()
 
 
 async def _cancel_others(last: Coroutine[Any, Any, object]) -> None:
