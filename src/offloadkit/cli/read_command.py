@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from offloadkit.archive import Archive
@@ -35,41 +37,24 @@ __all__ = ["command"]
 @json_option
 def command(
     ref: str,
-    offset: int | None,
-    limit: int | None,
-    column: int | None,
-    search: str | None,
-    regex: str | None,
-    context: int | None,
-    query: str | None,
     page_tokens: int,
     backend: str | None,
     session: str,
     namespace: str,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Show a page of the stored result REF, as the agent's tool does."""
-    if search is not None and regex is not None:
+    if asked["search"] is not None and asked["regex"] is not None:
         raise ConfigError("read takes --search or --regex, not both")
+    policy = Policy(page_tokens=page_tokens)
     store = open_store(backend)
     try:
         if Archive(store, session=session, namespace=namespace).find(ref) is None:
             raise NotFound(
                 f"session {session!r} has no stored result {ref!r}; 'offloadkit ls' lists what it has"
             )
-        offloader = Offloader(
-            store, session=session, namespace=namespace, policy=Policy(page_tokens=page_tokens)
-        )
-        answer = offloader.read(
-            ref,
-            offset=offset,
-            limit=limit,
-            column=column,
-            search=search,
-            regex=regex,
-            context=context,
-            query=query,
-        )
+        answer = Offloader(store, session=session, namespace=namespace, policy=policy).read(ref, **asked)
     finally:
         store.close()
     if as_json:
