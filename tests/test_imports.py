@@ -27,6 +27,8 @@ ALLOWED: dict[str, set[str]] = {
     "tokens": {"errors", "results"},
     "placeholder": set(),
     "policy": {"errors", "placeholder", "results", "tokens"},
+    "replay": {"policy", "results", "tokens"},
+    "imprint": set(),
     "usage": {"policy", "tokens"},
     "lines": set(),
     "reading": {"errors", "lines", "policy", "read_call", "tokens"},
@@ -44,6 +46,15 @@ ALLOWED: dict[str, set[str]] = {
         *("archive", "content", "formats", "history", "placeholder", "policy"),
         *("previews", "read_call", "read_tool", "results", "tokens"),
     },
+    "progress": {"formats", "history", "imprint", "policy", "replacement", "replay", "results"},
+    "departure": {
+        *("announcements", "guard", "history", "placeholder", "policy", "reader", "reading"),
+        *("replacement", "results"),
+    },
+    "reducer": {
+        *("departure", "formats", "guard", "history", "policy", "progress", "replacement", "replay"),
+        *("results", "tokens", "tool_inputs"),
+    },
     "announcements": {"events", "history", "placeholder", "statistics", "tokens"},
     "restoring": {"archive", "errors", "events", "formats", "placeholder", "results", "tool_inputs"},
     "reader": {
@@ -60,6 +71,8 @@ ALLOWED: dict[str, set[str]] = {
     "offloader": {
         *(
             "announcements",
+            "departure",
+            "reducer",
             "archive",
             "backend",
             "breaker",

@@ -19,14 +19,14 @@ from test_laws import POLICIES, TEXTS
 
 from offloadkit import FormatError, Offloader, Policy
 from offloadkit.breaker import CircuitBreaker
-from offloadkit.imprint import imprint
+from offloadkit.imprint import LONGEST_HELD, imprint
 from offloadkit.placeholder import parse
 from offloadkit.reducer import Reducer
 from offloadkit.registry import open_backend
 from offloadkit.testing import FlakyBackend
 
 Message = dict[str, Any]
-LONG_TEXTS = TEXTS | st.integers(100, 999).map(lambda number: f"{number}: a line of a log\n" * 70)
+LONG_TEXTS = st.integers(100, 999).map(lambda number: f"{number}: a line of a log\n" * 70)
 KEEN = Policy(
     offloading_token_limit=900,
     clearing_token_threshold=800,
@@ -63,15 +63,12 @@ class Again(RuleBasedStateMachine):
         self.offloader = Offloader(flaky, session="s", policy=policy)
         assert self.offloader._guard is not None
         self.offloader._guard._breaker = CircuitBreaker(pause=0)
-        self.grow(data)
-        self.grow(data)
-
-    def grow(self, data: st.DataObject) -> None:
-        self.conversations[0] = self.conversations[0] + data.draw(type(self).strategy(texts=LONG_TEXTS))
+        for texts in (LONG_TEXTS, TEXTS, LONG_TEXTS):
+            self.conversations[0] += data.draw(type(self).strategy(texts=texts))
 
     @rule(data=st.data(), count=st.integers(1, 3))
     def grow_by_some(self, data: st.DataObject, count: int) -> None:
-        more = data.draw(type(self).strategy(texts=LONG_TEXTS))
+        more = data.draw(type(self).strategy(texts=LONG_TEXTS | TEXTS))
         self.conversations[0] = self.conversations[0] + more[:count]
 
     @rule()
@@ -92,8 +89,17 @@ class Again(RuleBasedStateMachine):
     def change_in_place(self, data: st.DataObject) -> None:
         self.offloader.reduce(self.conversations[0], format=self.name)
         message = data.draw(st.sampled_from(self.conversations[0]))
-        change = data.draw(st.sampled_from([change_text, turn_keys_round, mark_failed, rename, drop_field]))
+        change = data.draw(st.sampled_from([turn_keys_round, mark_failed, rename, drop_field]))
         change(message, data)
+
+    @rule(data=st.data())
+    @precondition(lambda self: leaves(self.conversations[0]))
+    def change_text_in_place(self, data: st.DataObject) -> None:
+        self.offloader.reduce(self.conversations[0], format=self.name)
+        places = leaves(self.conversations[0])
+        long = [(holder, key) for holder, key in places if len(holder[key]) > LONGEST_HELD]
+        holder, key = data.draw(st.sampled_from(long or places))
+        holder[key] = data.draw(st.sampled_from([holder[key].swapcase(), holder[key] + "more", ""]))
 
     @rule()
     def go_on_with_the_reduced_history(self) -> None:
@@ -126,14 +132,6 @@ class Again(RuleBasedStateMachine):
         if not self.touched:
             fresh = Offloader(self.backend, session="s", policy=self.offloader.policy)
             assert json.dumps(reduced) == json.dumps(fresh.reduce(messages, format=self.name))
-
-
-def change_text(message: Message, data: st.DataObject) -> None:
-    """Put another text somewhere, as deep as it goes."""
-    places = leaves(message)
-    if places:
-        holder, key = data.draw(st.sampled_from(places))
-        holder[key] = data.draw(st.sampled_from([holder[key].swapcase(), holder[key] + "more", ""]))
 
 
 def turn_keys_round(message: Message, _: st.DataObject) -> None:
@@ -193,7 +191,7 @@ class Anthropic(Again):
 TestOpenAIChatAgain = OpenAIChat.TestCase
 TestAnthropicAgain = Anthropic.TestCase
 TestOpenAIChatAgain.settings = TestAnthropicAgain.settings = settings(
-    max_examples=25, stateful_step_count=15, deadline=None
+    max_examples=30, stateful_step_count=15, deadline=None
 )
 
 
