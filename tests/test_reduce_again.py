@@ -85,7 +85,7 @@ class Again(RuleBasedStateMachine):
         self.conversations[0] = json.loads(json.dumps(self.conversations[0]))
 
     @rule(data=st.data())
-    @precondition(lambda self: self.conversations[0])
+    @precondition(lambda self: bool(self.conversations[0]))
     def change_in_place(self, data: st.DataObject) -> None:
         self.offloader.reduce(self.conversations[0], format=self.name)
         message = data.draw(st.sampled_from(self.conversations[0]))
@@ -93,7 +93,7 @@ class Again(RuleBasedStateMachine):
         change(message, data)
 
     @rule(data=st.data())
-    @precondition(lambda self: leaves(self.conversations[0]))
+    @precondition(lambda self: bool(leaves(self.conversations[0])))
     def change_text_in_place(self, data: st.DataObject) -> None:
         self.offloader.reduce(self.conversations[0], format=self.name)
         places = leaves(self.conversations[0])
