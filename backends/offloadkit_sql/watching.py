@@ -34,6 +34,7 @@ class WatchedConnection(psycopg.Connection[TupleRow]):
     silence = math.inf
 
     def wait(self, gen: PQGen[_T], *arguments: Any, **options: Any) -> _T:
+        """Do as psycopg does, and close the connection when the server stays silent."""
         try:
             return super().wait(_watched(gen, self.silence), *arguments, **options)
         except _Silent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from offloadkit.events import Cleared, Event, Offloaded, ReadAnswered, ReadDenied, Restored, StoreFailed
 
@@ -40,21 +40,23 @@ class Counts:
 
     def plus(self, event: Event) -> Counts:
         """Return the counts after ``event``."""
-        changes = asdict(self)
         match event:
-            case Offloaded() | Cleared():
-                changes["offloaded" if isinstance(event, Offloaded) else "cleared"] += 1
-                changes["tokens_removed"] += event.tokens - event.tokens_after
+            case Offloaded():
+                removed = self.tokens_removed + event.tokens - event.tokens_after
+                return replace(self, offloaded=self.offloaded + 1, tokens_removed=removed)
+            case Cleared():
+                removed = self.tokens_removed + event.tokens - event.tokens_after
+                return replace(self, cleared=self.cleared + 1, tokens_removed=removed)
             case ReadAnswered():
-                changes["read"] += 1
-                changes["tokens_read"] += event.tokens
+                return replace(self, read=self.read + 1, tokens_read=self.tokens_read + event.tokens)
             case ReadDenied():
-                changes["denied"] += 1
+                return replace(self, denied=self.denied + 1)
             case Restored():
-                changes["restored"] += 1
+                return replace(self, restored=self.restored + 1)
             case StoreFailed():
-                changes["failed"] += 1
-        return Counts(**changes)
+                return replace(self, failed=self.failed + 1)
+            case _:
+                return self
 
 
 class Statistics:
