@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -49,10 +49,6 @@ class Client(Protocol):
         """Return a part of an object."""
         ...
 
-    def delete(self, keys: Iterable[str], /) -> Any:
-        """Delete objects, so that the next size begins with a store as empty as the first did."""
-        ...
-
 
 class Ours:
     """A backend of offloadkit."""
@@ -61,7 +57,6 @@ class Ours:
         self._backend = backend
         self.read: Callable[[str], bytes] = backend.read
         self.read_range: Callable[[str, int, int], bytes] = backend.read
-        self.delete = backend.delete
         self.close = backend.close
 
     def put(self, key: str, payload: Payload) -> None:
@@ -94,10 +89,6 @@ class Peer:
             return (await self._get(key))[start : start + length]
 
         return self._timed(sliced)
-
-    def delete(self, keys: Iterable[str]) -> None:
-        flat = [_flat(key) for key in keys]
-        self._loop.run_until_complete(self._store.delete_many(flat, collection=self._collection))
 
     def close(self) -> None:
         self._loop.run_until_complete(self._wind_up())

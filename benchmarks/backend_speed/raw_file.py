@@ -10,7 +10,6 @@ import json
 import os
 import struct
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from backend_speed.clients import META, Payload
@@ -54,10 +53,6 @@ class RawFile:
 
     def read_range(self, key: str, start: int, length: int) -> bytes:
         return self._read(key, start, length)
-
-    def delete(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            Path(f"{self._folder}/{key}").unlink()
 
     def _read(self, key: str, start: int, length: int | None) -> bytes:
         file = os.open(f"{self._folder}/{key}", os.O_RDONLY)

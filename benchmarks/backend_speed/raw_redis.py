@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
 from typing import Any
 
 import redis
@@ -34,10 +33,6 @@ class RawRedis:
 
     def read_range(self, key: str, start: int, length: int) -> bytes:
         return self._present(self._client.getrange(f"{self._prefix}:{key}:d", start, start + length - 1))
-
-    def delete(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            self._client.unlink(f"{self._prefix}:{key}:d", f"{self._prefix}:{key}:m")
 
     @classmethod
     def delete_all(cls, url: str, pattern: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -53,10 +53,6 @@ class RawBoto3:
         wanted = f"bytes={start}-{start + length - 1}"
         return self._client.get_object(**self._at(key), Range=wanted)["Body"].read()  # type: ignore[no-any-return]
 
-    def delete(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            self._client.delete_object(**self._at(key))
-
     def close(self) -> None:
         self._client.close()
 
@@ -93,9 +89,6 @@ class RawS3fs:
     def read_range(self, key: str, start: int, length: int) -> bytes:
         return self._files.cat_file(self._root + key, start=start, end=start + length)  # type: ignore[no-any-return]
 
-    def delete(self, keys: Iterable[str]) -> None:
-        self._files.rm([self._root + key for key in keys])
-
 
 class RawObstore:
     """obstore."""
@@ -130,9 +123,6 @@ class RawObstore:
 
     def read_range(self, key: str, start: int, length: int) -> bytes:
         return bytes(self._obstore.get_range(self._store, key, start=start, length=length))
-
-    def delete(self, keys: Iterable[str]) -> None:
-        self._obstore.delete(self._store, list(keys))
 
 
 def boto3_client(place: S3Place) -> Any:

@@ -54,7 +54,6 @@ class _RawSQL:
             f"SELECT substr(data, {self.mark}, {self.mark}) FROM {table} "
             f"WHERE k = {self.mark} AND i BETWEEN {self.mark} AND {self.mark} ORDER BY i"
         )
-        self._delete = f"DELETE FROM {table} WHERE k = {self.mark}"
 
     def read(self, key: str) -> bytes:
         return _joined(self._fetch(self._read, (key,)))
@@ -93,9 +92,6 @@ class RawSQLite(_RawSQL):
         self._connection.executemany(self._insert, rows)
         self._connection.execute("COMMIT")
 
-    def delete(self, keys: Iterable[str]) -> None:
-        self._connection.executemany(self._delete, [(key,) for key in keys])
-
     def close(self) -> None:
         self._connection.close()
 
@@ -128,10 +124,6 @@ class RawPostgreSQL(_RawSQL):
             return
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.executemany(self._insert, rows)
-
-    def delete(self, keys: Iterable[str]) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.executemany(self._delete, [(key,) for key in keys])
 
     @classmethod
     def drop(cls, url: str, tables: Iterable[str]) -> None:
@@ -170,10 +162,6 @@ class RawMariaDB(_RawSQL):
         with self._connection.cursor() as cursor:
             cursor.executemany(self._insert, rows)
         self._connection.commit()
-
-    def delete(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            self._run(self._delete, (key,))
 
     @classmethod
     def drop(cls, url: str, tables: Iterable[str]) -> None:
