@@ -42,6 +42,15 @@ def test_a_log_without_errors_reads_on_after_its_first_lines() -> None:
     assert made(text).next_call.startswith("offset=")
 
 
+def test_a_log_whose_lines_differ_in_numbers_only_shows_its_numbers() -> None:
+    text = "".join(f"10:00:{n % 60:02} INFO request {n} 200\n" for n in range(5_000))
+
+    lines = made(text).text.split("\n")
+
+    assert lines[1] == "1: 10:00:00 INFO request 0 200"
+    assert lines[-1] == "5000: 10:00:19 INFO request 4999 200"
+
+
 def test_lines_that_differ_in_numbers_only_are_folded() -> None:
     text = (
         "".join(f"10:00:{number % 60:02d} INFO retry {number}\n" for number in range(500))
@@ -49,7 +58,7 @@ def test_lines_that_differ_in_numbers_only_are_folded() -> None:
     )
 
     assert made(text).text.split("\n")[1:] == [
-        "1: 10:00:00 INFO retry 0 (x500)",
+        "1: 10:00:00 INFO retry 0 (x500, numbers differ)",
         "501: 10:09:00 INFO stopped",
     ]
 

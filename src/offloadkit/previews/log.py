@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
@@ -27,6 +27,7 @@ _NAMES: Final = {"WARNING": "WARN", "ERR": "ERROR", "SEVERE": "ERROR", "CRITICAL
 _BAD: Final = ("FATAL", "ERROR", "WARN")
 _WITHOUT_DIGITS: Final = str.maketrans("", "", "0123456789")
 _FOLDED_WIDTH: Final = 200
+_FRACTION: Final = re.compile(r"^[.,]\d+")
 
 
 def recognise(document: Document) -> bool:
@@ -47,7 +48,7 @@ def render(document: Document, sheet: Sheet) -> Draft:
     sheet.title(_title(document, totals), document.lead)
     worst = next((level for level in _BAD if totals[level]), "")
     bad = [index for index, level in enumerate(levels) if level and level == worst]
-    groups = list(fold(lines, _from_both_ends(bad)))
+    groups = list(fold(lines, _from_both_ends(bad), _without_numbers))
     fitting = sheet.fitting((_described(document, group) for group in groups), share=0.4)
     chosen = sorted(groups[: len(fitting)])
     sheet.add_all([_described(document, group) for group in chosen])
@@ -59,12 +60,28 @@ def render(document: Document, sheet: Sheet) -> Draft:
     )
 
 
-def fold(lines: list[str], indices: Iterable[int]) -> Iterator[list[int]]:
-    """Group neighbours that say the same, numbers aside."""
-    for _, group in groupby(
-        indices, key=lambda index: lines[index][:_FOLDED_WIDTH].translate(_WITHOUT_DIGITS)
-    ):
+def fold(lines: list[str], indices: Iterable[int], saying: Callable[[str], str]) -> Iterator[list[int]]:
+    """Group neighbours for which ``saying`` is the same."""
+    for _, group in groupby(indices, key=lambda index: saying(lines[index])):
         yield list(group)
+
+
+def _without_numbers(line: str) -> str:
+    """Return what a line says, numbers aside: enough to tell errors apart."""
+    return line[:_FOLDED_WIDTH].translate(_WITHOUT_DIGITS)
+
+
+def _is_monotonous(lines: list[str]) -> bool:
+    """Say whether all lines are alike but for their numbers: then the numbers are what there is to see."""
+    said = (_without_numbers(line) for line in lines if line.strip())
+    first = next(said, None)
+    return all(other == first for other in said)
+
+
+def _without_time(line: str) -> str:
+    """Return what a line says after its time: what differs in a number may be what is looked for."""
+    found = _TIME.match(line)
+    return _FRACTION.sub("", line[found.end() :]) if found else line
 
 
 def _level(line: str) -> str | None:
@@ -99,7 +116,10 @@ def _from_both_ends(indices: list[int]) -> list[int]:
 
 def _described(document: Document, group: list[int]) -> str:
     line = document.numbered(min(group))
-    return line if len(group) == 1 else f"{line} (x{len(group)})"
+    if len(group) == 1:
+        return line
+    same = len({_without_time(document.lines[index]) for index in group}) == 1
+    return f"{line} (x{len(group)}{'' if same else ', numbers differ'})"
 
 
 def _add_ends(document: Document, sheet: Sheet) -> tuple[int, int]:
@@ -122,9 +142,10 @@ def _fitting(
 ) -> list[tuple[str, list[int]]]:
     """Return the folded lines that fit, each with the lines that it stands for."""
     groups: list[list[int]] = []
+    saying = _without_time if _is_monotonous(document.lines) else _without_numbers
 
     def described() -> Iterator[str]:
-        for group in fold(document.lines, indices):
+        for group in fold(document.lines, indices, saying):
             groups.append(group)
             yield _described(document, group)
 
