@@ -16,6 +16,7 @@ import binascii
 import hashlib
 import json
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 __all__ = ["TAIL_BYTES", "Footer", "decode", "encode", "next_slot"]
@@ -68,7 +69,16 @@ def decode(key: str, tail: bytes, file_bytes: int) -> Footer | None:
     end = _END.fullmatch(tail[-_END_BYTES:])
     if end is None or not _END_BYTES < int(end[3]) <= len(tail):
         return None
-    facts = tail[1 - int(end[3]) : -_END_BYTES]
+    return _decode(key, tail[-int(end[3]) :], file_bytes)
+
+
+@lru_cache(maxsize=512)
+def _decode(key: str, footer: bytes, file_bytes: int) -> Footer | None:
+    """Read one footer; those of the objects that an agent reads in pages are the same again and again."""
+    end = _END.fullmatch(footer[-_END_BYTES:])
+    if end is None:
+        return None
+    facts = footer[1:-_END_BYTES]
     if end[4] != _check(key, end[3] + facts):
         return None
     fields = json.loads(facts)
