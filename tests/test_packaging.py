@@ -49,3 +49,9 @@ def test_the_public_names_are_sorted_and_there() -> None:
 
 def test_the_installed_version_is_that_of_the_project() -> None:
     assert importlib.metadata.version("offloadkit") == PROJECT["project"]["version"]
+
+
+def test_every_test_module_has_a_name_of_its_own() -> None:
+    names = sorted(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+
+    assert len(names) == len(set(names))
