@@ -299,6 +299,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("--fit", action="store_true", help="fit the weights of the counter 'text'")
     arguments = parser.parse_args()
+    if not (Path(arguments.folder) / "MANIFEST.jsonl").exists():
+        parser.exit(0, f"no transcripts: {arguments.folder} has no MANIFEST.jsonl; set OFFLOADKIT_DATA\n")
     found = samples(Path(arguments.folder))
     if arguments.fit:
         print_fit(found)

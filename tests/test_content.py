@@ -79,9 +79,18 @@ def test_the_texts_of_blocks_are_stored_once() -> None:
     assert len(encoded.body) + len(encoded.structure) < 10_200
 
 
-@pytest.mark.parametrize("value", [{1: "a"}, [(1, 2)], [float("nan")], {"a": {1}}, [b"x"]])
+@pytest.mark.parametrize(
+    "value", [{1: "a"}, [(1, 2)], [float("nan")], {"a": {1}}, [{"offloadkit.bytes": "eA=="}]]
+)
 def test_a_value_that_would_come_back_different_is_not_replaced(value: Any) -> None:
     assert encode(Content(value)) is None
+
+
+def test_bytes_inside_a_value_come_back_as_bytes() -> None:
+    value = [{"text": "x"}, {"image": {"format": "png", "source": {"bytes": b"\x89PNG\xff"}}}]
+
+    assert back(encode(Content(value))) == value
+    assert back(encode(Content(value, (((0, "text"), "x"),)))) == value
 
 
 def test_a_value_nested_too_deeply_is_not_replaced() -> None:

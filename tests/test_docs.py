@@ -14,6 +14,7 @@ import pytest
 import offloadkit
 from offloadkit.cli import COMMANDS
 from offloadkit.policy import Policy, ToolRule
+from offloadkit.previews import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -72,6 +73,11 @@ def test_every_link_to_a_file_leads_somewhere(path: Path) -> None:
 @pytest.mark.parametrize("name", [f.name for cls in (Policy, ToolRule) for f in fields(cls)])
 def test_every_field_of_a_policy_is_in_its_reference(name: str) -> None:
     assert f"`{name}`" in (ROOT / "docs/reference/policy.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_of_preview_is_in_the_reference(kind: str) -> None:
+    assert f"`{kind}`" in (ROOT / "docs/reference/policy.md").read_text("utf-8")
 
 
 def test_the_defaults_in_the_reference_are_those_of_the_code() -> None:

@@ -443,6 +443,11 @@ def test_a_mistyped_reference_is_answered_with_the_one_that_was_meant(offloader:
     assert ref in offloader.read(("b" if ref[0] == "a" else "a") + ref[1:])
 
 
+@pytest.mark.parametrize("ref", [0, 1.5, True, ["x", 5], "", object()])
+def test_what_is_no_reference_is_answered_in_words(offloader: Offloader, ref: Any) -> None:
+    assert "No result" in offloader.read(ref)
+
+
 def test_without_a_reference_the_stored_results_are_listed(offloader: Offloader) -> None:
     ref = reference(offloader.offload(BIG, tool="read_log"))
 

@@ -21,6 +21,7 @@ TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 BLOCKS: Final = "application/vnd.offloadkit.blocks+json"
 BYTES_AS_TEXT: Final = "application/octet-stream;text"
+BYTES_MARK: Final = "offloadkit.bytes"
 BYTES_AS_BASE64: Final = "application/octet-stream;base64"
 
 
@@ -90,7 +91,7 @@ def decode(content_type: str, body: bytes, structure: bytes) -> Any:
         if content_type == TEXT:
             return text
         if content_type == JSON:
-            return json.loads(text)
+            return json.loads(text, object_hook=_bytes_from_json)
         if content_type == BLOCKS:
             return _decode_blocks(body, structure)
     except (ValueError, LookupError, TypeError) as error:
@@ -140,7 +141,7 @@ def _encode_blocks(content: Content) -> EncodedContent | None:
 
 
 def _decode_blocks(body: bytes, structure: bytes) -> Any:
-    parts = json.loads(structure.decode("utf-8", "surrogatepass"))
+    parts = json.loads(structure.decode("utf-8", "surrogatepass"), object_hook=_bytes_from_json)
     value, position = parts["value"], 0
     for path, size in parts["texts"]:
         value = _with_item(value, path, body[position : position + size].decode("utf-8", "surrogatepass"))
@@ -159,9 +160,22 @@ def _with_item(value: Any, path: Sequence[str | int], item: str) -> Any:
 
 def _dumps(value: Any) -> str | None:
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, default=_bytes_as_json)
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+def _bytes_as_json(value: Any) -> dict[str, str]:
+    """Return JSON for bytes inside a value, such as the pictures of Amazon's SDK."""
+    if isinstance(value, bytes):
+        return {BYTES_MARK: base64.b64encode(value).decode("ascii")}
+    raise TypeError
+
+
+def _bytes_from_json(value: dict[str, Any]) -> Any:
+    if value.keys() == {BYTES_MARK}:
+        return base64.b64decode(value[BYTES_MARK], validate=True)
+    return value
 
 
 def _plain(value: Any) -> Any:

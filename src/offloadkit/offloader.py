@@ -226,7 +226,7 @@ class Offloader:
 
     def read(
         self,
-        ref: str | Sequence[str] = (),
+        ref: str | Sequence[str] | None = None,
         *,
         offset: int | None = None,
         limit: int | None = None,
@@ -240,7 +240,7 @@ class Offloader:
 
         Never raises for what is asked. Without a reference it lists what this session has stored.
         """
-        refs = (ref,) if isinstance(ref, str) else tuple(ref)
+        refs = _references(ref)
         return self._reader.answer(
             ReadRequest(
                 refs=refs,
@@ -277,7 +277,7 @@ class Offloader:
         """Do as `reduce` does, in a worker thread."""
         return await _in_thread(partial(self.reduce, messages, **options))
 
-    async def aread(self, ref: str | Sequence[str] = (), **options: Any) -> str:
+    async def aread(self, ref: str | Sequence[str] | None = None, **options: Any) -> str:
         """Do as `read` does, in a worker thread."""
         return await _in_thread(partial(self.read, ref, **options))
 
@@ -322,6 +322,13 @@ class Offloader:
             )
         archive = Archive(backend, session=self.session, namespace=self.namespace, ttl=ttl)
         return GuardedArchive(archive, CircuitBreaker(), self._announcements.emit)
+
+
+def _references(ref: Any) -> tuple[str, ...]:
+    """Return the references in whatever was passed as one."""
+    if isinstance(ref, list | tuple):
+        return tuple(str(one) for one in ref)
+    return () if ref is None else (str(ref),)
 
 
 def _check_arguments(session: Any, namespace: Any, policy: Any, ttl: Any) -> None:

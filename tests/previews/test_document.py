@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from offloadkit.previews import preview
 from offloadkit.previews.document import EXAMINED_CHARACTERS, Document
+from offloadkit.tokens import token_counter
 
 
 @pytest.mark.parametrize(
@@ -106,3 +108,9 @@ def test_the_sample_is_bounded() -> None:
 def test_a_text_inside_another_has_no_numbers_to_ask_for() -> None:
     assert Document("one\ntwo\n", addressable=False).numbered(1) == "two"
     assert Document("one\ntwo\n").numbered(1) == "2: two"
+
+
+def test_a_first_column_that_counts_is_no_numbering_by_a_tool() -> None:
+    rows = "".join(f"{n}\t{n * 3}\tname {n}\n" for n in range(1, 100))
+
+    assert preview(rows, budget=200, counter=token_counter("bytes")).text.startswith("99 rows of 3 columns")

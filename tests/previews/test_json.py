@@ -23,6 +23,13 @@ def lines(value: Any, *, budget: int = 300) -> list[str]:
     return made(value, budget=budget).text.split("\n")
 
 
+def test_a_shape_that_stands_for_the_first_items_only_says_so() -> None:
+    assert (
+        lines([{"id": n} for n in range(2_000)])[0] == "JSON: array of 2000 objects, the first 1000 described"
+    )
+    assert "described" not in lines([{"id": n} for n in range(1_000)])[0]
+
+
 def test_the_shape_names_keys_types_and_ranges() -> None:
     rows = [
         {"id": number, "state": "open" if number % 2 else "shut", "size": number / 8} for number in range(50)

@@ -36,6 +36,7 @@ _FACT_LINE: Final = re.compile(
 )
 _WARNING: Final = re.compile(r"<(warning|system-reminder|note)>")
 _FACT: Final = re.compile(r".*\d|.*[:=]\s*\S|.*>[^<]+<|Here's|\[File")
+_PADDED: Final = re.compile(r"[ ]{2,12}\d")
 _NUMBERED: Final = re.compile(r"[ ]{0,12}(\d{1,9})(?:\t|→|:|\|)")
 
 
@@ -184,6 +185,8 @@ def _unwrapped_stop(text: str, start: int) -> int:
 
 def _numbered_from(lines: list[str]) -> int | None:
     """Return the first of the numbers that consecutive lines begin with, as ``cat -n`` writes them."""
+    if not any(_PADDED.match(line) for line in lines[:60]) and any("\t" in line for line in lines[:60]):
+        return None  # a table whose first column counts
     found = [_NUMBERED.match(line) for line in lines[:60] if line.strip()]
     numbers = [int(match[1]) for match in found if match]
     if len(numbers) < 5 or len(numbers) < 0.9 * len(found):

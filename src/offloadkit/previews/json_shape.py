@@ -40,7 +40,8 @@ def kind_of(value: Any) -> str:
     if isinstance(value, dict):
         return f"object of {counted(len(value), 'key')}"
     if isinstance(value, list):
-        return f"array of {_item_words(value[:_MAX_VALUES], str(len(value)))}"
+        part = f", the first {_MAX_VALUES} described" if len(value) > _MAX_VALUES else ""
+        return f"array of {_item_words(value[:_MAX_VALUES], str(len(value)))}{part}"
     return describe_scalars([value])
 
 
