@@ -19,7 +19,10 @@ def install(session: nox.Session, *groups: str) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests on two cores; what needs a server is skipped with the reason where none answers."""
+    """Run the tests on two cores; what needs a server is skipped with the reason where none answers.
+
+    ``nox -s tests -- -m "not slow"`` leaves out what takes minutes: wrong backends, S3, faults of servers.
+    """
     install(session, "tests")
     session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
 

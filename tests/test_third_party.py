@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "offloadkit-lmdb"
 PAGE = ROOT / "docs" / "how-to" / "write-a-backend.md"

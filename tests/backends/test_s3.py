@@ -19,6 +19,8 @@ from offloadkit.testing import BackendContract, backend_machine
 from offloadkit_fsspec import S3Backend
 from offloadkit_fsspec.s3fs_engine import S3fsEngine
 
+pytestmark = pytest.mark.slow
+
 SCHEMES = ("s3", "s3+obstore")
 PART = 5 * 2**20
 

@@ -48,6 +48,8 @@ from offloadkit_sql.backend import SQLBackend
 from offloadkit_sql.mysql import MySQL
 from offloadkit_sql.postgresql import PostgreSQL
 
+pytestmark = pytest.mark.slow
+
 CONTENT = b"the content of a tool result"
 server = pytest.mark.server
 

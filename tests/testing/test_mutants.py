@@ -10,6 +10,8 @@ from testing.mutants import MUTANTS, Mutant
 
 from offloadkit.testing import BackendContract
 
+pytestmark = pytest.mark.slow
+
 SUITE = Path(__file__).with_name("mutant_suite.py")
 CONTRACT_TESTS = sorted(name for name in dir(BackendContract) if name.startswith("test_"))
 
