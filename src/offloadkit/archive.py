@@ -13,7 +13,6 @@ from anything that a model or a tool said.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import logging
 import threading
@@ -25,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from offloadkit.backend import Backend, Stat, SupportsSetExpiry
-from offloadkit.content import JSON, EncodedContent, decode
+from offloadkit.content import JSON, EncodedContent, decode, digest_of
 from offloadkit.errors import AlreadyExists, Corrupt, NotFound
 from offloadkit.lines import LineIndex
 from offloadkit.reading import StoredText
@@ -129,7 +128,7 @@ class Archive:
 
     def reference(self, encoded: EncodedContent) -> str:
         """Return the reference of a content in this session. No I/O."""
-        return reference_for(self.session, _digest(encoded.type, encoded.body, encoded.structure))
+        return reference_for(self.session, encoded.digest)
 
     def save(
         self,
@@ -153,8 +152,7 @@ class Archive:
         Raises:
             BackendError: It could not be stored.
         """
-        digest = _digest(encoded.type, encoded.body, encoded.structure)
-        ref = reference_for(self.session, digest)
+        ref = self.reference(encoded)
         if not anew and self.remembers(ref):
             return ref
         index = LineIndex.build(encoded.body)
@@ -164,7 +162,7 @@ class Archive:
             size=len(encoded.body),
             structure=len(encoded.structure),
             lines=index.lines,
-            sha256=digest.hex(),
+            sha256=encoded.digest.hex(),
             stored_at=round(now, 3),
             tokens=tokens,
             tool=tool,
@@ -218,7 +216,7 @@ class Archive:
         meta = self._look_up(ref).meta
         data = self._read(ref, 0, meta.size + meta.structure)
         body, structure = data[: meta.size], data[meta.size :]
-        if _digest(meta.type, body, structure).hex() != meta.sha256:
+        if digest_of(meta.type, body, structure).hex() != meta.sha256:
             self.forget(ref)
             raise Corrupt(f"the stored result {ref} fails its checksum", key=self.prefix + ref)
         return decode(meta.type, body, structure)
@@ -364,10 +362,3 @@ class Archive:
 def _index_text(index: LineIndex) -> bytes:
     """Return the index as it is stored: nothing for a text that is read whole when it is opened."""
     return base64.b64encode(index.to_bytes()) if index.size > _WHOLE_READ_BYTES else b""
-
-
-def _digest(content_type: str, body: bytes, structure: bytes) -> bytes:
-    digest = hashlib.sha256(f"{content_type}\n{len(body)}\n".encode())
-    digest.update(body)
-    digest.update(structure)
-    return digest.digest()

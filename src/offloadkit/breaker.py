@@ -34,12 +34,6 @@ class CircuitBreaker:
         self._failures = 0
         self._open_until = 0.0
 
-    @property
-    def is_open(self) -> bool:
-        """True while the store is to be left alone."""
-        with self._lock:
-            return self._failures > 0 and self._clock() < self._open_until
-
     def allow(self) -> bool:
         """Say whether to ask the store now. After a pause only one caller is let through at a time."""
         with self._lock:

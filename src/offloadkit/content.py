@@ -7,15 +7,17 @@ the content holds (the blocks around the texts, images, JSON) follows as one JSO
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from offloadkit.errors import Corrupt
 from offloadkit.results import Content
 
-__all__ = ["EncodedContent", "content_of", "decode", "encode", "readable_text"]
+__all__ = ["EncodedContent", "content_of", "decode", "digest_of", "encode", "readable_text"]
 
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
@@ -25,7 +27,7 @@ BYTES_MARK: Final = "offloadkit.bytes"
 BYTES_AS_BASE64: Final = "application/octet-stream;base64"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EncodedContent:
     """A content as bytes.
 
@@ -40,6 +42,11 @@ class EncodedContent:
     text: str
     body: bytes
     structure: bytes = b""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The SHA-256 over type, body and structure, computed once however often it is asked for."""
+        return digest_of(self.type, self.body, self.structure)
 
     @property
     def lines(self) -> int:
@@ -99,6 +106,14 @@ def decode(content_type: str, body: bytes, structure: bytes) -> Any:
     raise Corrupt(
         f"a stored object is of the content type {content_type!r}, which this version does not know"
     )
+
+
+def digest_of(content_type: str, body: bytes, structure: bytes) -> bytes:
+    """Return the SHA-256 over a content type and the bytes of a content."""
+    digest = hashlib.sha256(f"{content_type}\n{len(body)}\n".encode())
+    digest.update(body)
+    digest.update(structure)
+    return digest.digest()
 
 
 def readable_text(value: Any) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, Protocol
 
@@ -149,9 +149,6 @@ class Policy:
     def may_clear(self, tool: str | None) -> bool:
         """Say whether results of this tool are cleared at all."""
         return tool not in self.exclude_tools and self.rule(tool).clear
-
-
-POLICY_FIELDS: Final = tuple(f.name for f in fields(Policy))
 
 
 class Costs(Protocol):

@@ -11,7 +11,6 @@ from offloadkit.previews.sheet import Draft, Sheet, counted, joined, part_of
 
 __all__ = ["recognise", "render"]
 
-_HEADERS: Final = ("diff --git ", "--- ", "+++ ", "new file", "deleted file", "rename ", "Binary files")
 _HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GIT_PATHS: Final = re.compile(r'diff --git "?a/(?P<old>.+?)"? "?b/(?P<new>.+?)"?$')
 
